@@ -39,7 +39,8 @@ RUST
 
   echo 'def test_two(): assert 1 + 1 == 2' >"$2/python/test_two.py"
   run "$1" "$python" -m venv "$2/python/.venv"
-  run "$1" "$2/python/.venv/bin/pip" install --no-input --disable-pip-version-check pytest==9.2.0
+  run "$1" "$2/python/.venv/bin/pip" install --no-input --disable-pip-version-check \
+    --require-hashes -r scripts/lib/tools/pytest.txt
 
   echo '{"name": "tiny", "version": "0.1.0", "scripts": {"test": "node test.js"}}' >"$2/node/package.json"
   echo 'require("assert").strictEqual(1 + 1, 2)' >"$2/node/test.js"

@@ -21,8 +21,10 @@ package_of() { # PROGRAM
     cc) echo gcc libc6-dev ;;
     c++) echo g++ ;;
     bwrap) echo bubblewrap ;;
+    ssh-keygen) echo openssh-client ;;
     venv) echo python3-venv ;;
     node) echo nodejs ;;
+    go) echo golang-go ;;
     postgres) echo postgresql ;;
     *) echo "$1" ;;
   esac

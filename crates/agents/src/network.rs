@@ -2,10 +2,9 @@
 
 use serde_json::json;
 use windlass_core::{AgentEvent, Error, Result};
-use windlass_sandbox::{Child, HostRule, Profile};
+use windlass_sandbox::{Child, HostRule, InvalidHost, Profile};
 
 use crate::ProgramSettings;
-use crate::network_setting::{NetworkMode, NetworkSetting, parse};
 use crate::program::AgentProgram;
 
 /// Lets an agent reach its hosts only, unless its settings allow every host or none.
@@ -14,42 +13,41 @@ pub(crate) fn restrict(
     program: &AgentProgram,
     settings: &ProgramSettings,
 ) -> Result<Profile> {
-    match &settings.network {
-        Some(NetworkSetting::Mode(NetworkMode::Open)) => Ok(profile.network(true)),
-        Some(NetworkSetting::Mode(NetworkMode::None)) => Ok(profile.network(false)),
-        Some(NetworkSetting::Hosts(hosts)) => Ok(profile.hosts(rules(program, settings, hosts)?)),
-        None => Ok(profile.hosts(rules(program, settings, &[])?)),
-    }
+    let own = own_hosts(program, settings)?;
+    profile
+        .network_setting(settings.network.as_ref(), own)
+        .map_err(network_error)
 }
 
-fn rules(
-    program: &AgentProgram,
-    settings: &ProgramSettings,
-    hosts: &[String],
-) -> Result<Vec<HostRule>> {
+/// Returns the hosts that an agent reaches without a setting: its endpoint or its provider, and servers that
+/// variables such as `OPENAI_BASE_URL` select.
+fn own_hosts(program: &AgentProgram, settings: &ProgramSettings) -> Result<Vec<HostRule>> {
     let mut rules = match &settings.endpoint {
         Some(url) => vec![
             HostRule::for_url(url).map_err(|error| Error::config("endpoint", error.to_string()))?,
         ],
-        None => parse(program.hosts)?,
+        None => HostRule::parse_all(program.hosts).map_err(network_error)?,
     };
-    rules.extend(parse(hosts)?);
-    // A variable such as `OPENAI_BASE_URL` selects another server.
-    let values = settings.extra_env.values();
-    rules.extend(values.filter_map(|value| HostRule::for_url(value).ok()));
+    rules.extend(HostRule::in_values(settings.extra_env.values()));
     Ok(rules)
 }
 
-/// Returns one event for each connection that was blocked since the last call.
+fn network_error(error: InvalidHost) -> Error {
+    Error::config("network", error.to_string())
+}
+
+/// Returns one event for each connection that was blocked, and for each problem of the network, since the last call.
 pub(crate) fn blocked_events(child: &Child) -> Vec<AgentEvent> {
     let blocked = child.take_blocked().into_iter();
-    blocked
-        .map(|one| {
-            let message = one.to_string();
-            let payload = json!({ "host": one.host, "port": one.port, "message": message });
-            AgentEvent::custom("blocked_connection", payload)
-        })
-        .collect()
+    let blocked = blocked.map(|one| {
+        let message = one.to_string();
+        let payload = json!({ "host": one.host, "port": one.port, "message": message });
+        AgentEvent::custom("blocked_connection", payload)
+    });
+    let problems = child.take_network_problems().into_iter();
+    let problems = problems
+        .map(|message| AgentEvent::custom("network_problem", json!({ "message": message })));
+    blocked.chain(problems).collect()
 }
 
 #[cfg(test)]
@@ -59,11 +57,7 @@ mod tests {
 
     fn shown(program: &AgentProgram, config: serde_json::Value) -> Vec<String> {
         let settings = ProgramSettings::from_value(&config).unwrap();
-        let hosts = match &settings.network {
-            Some(NetworkSetting::Hosts(hosts)) => hosts.clone(),
-            _ => Vec::new(),
-        };
-        let rules = rules(program, &settings, &hosts).unwrap();
+        let rules = own_hosts(program, &settings).unwrap();
         rules.iter().map(ToString::to_string).collect()
     }
 
@@ -83,20 +77,20 @@ mod tests {
         assert_eq!(
             shown(
                 &known::UNKNOWN,
-                json!({ "network": ["a.example"], "extra_env": { "BASE_URL": "https://b.example", "X": "1" } })
+                json!({ "extra_env": { "BASE_URL": "https://b.example", "X": "1" } })
             ),
-            ["a.example:443", "b.example:443"]
+            ["b.example:443"]
         );
     }
 
     #[test]
     fn every_known_agent_has_valid_hosts() {
         for profile in crate::cli::PROFILES {
-            let rules = parse(profile.program.hosts).unwrap();
+            let rules = HostRule::parse_all(profile.program.hosts).unwrap();
             assert!(!rules.is_empty(), "{}", profile.name());
         }
         for preset in crate::acp::PRESETS {
-            let rules = parse(preset.program.hosts).unwrap();
+            let rules = HostRule::parse_all(preset.program.hosts).unwrap();
             assert!(!rules.is_empty(), "{}", preset.name());
         }
     }

@@ -7,9 +7,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 use windlass_core::registry::parse_config;
-use windlass_core::{Error, Permissions, Result};
-
-use crate::network_setting::{self, NetworkSetting};
+use windlass_core::{Error, NetworkSetting, Permissions, Result};
+use windlass_sandbox::HostRule;
 
 /// Settings of one agent. Keys of other kinds of agents are accepted and ignored.
 #[derive(Clone, Default, PartialEq, Deserialize)]
@@ -72,7 +71,10 @@ impl ProgramSettings {
         if let Some(endpoint) = &settings.endpoint {
             check_endpoint(endpoint).map_err(|problem| Error::config("endpoint", problem))?;
         }
-        network_setting::check(settings.network.as_ref())?;
+        if let Some(NetworkSetting::Hosts(hosts)) = &settings.network {
+            HostRule::parse_all(hosts)
+                .map_err(|error| Error::config("network", error.to_string()))?;
+        }
         Ok(settings)
     }
 

@@ -1,6 +1,5 @@
 //! The interface of an agent backend and the inputs it receives.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::permission::{PermissionPolicy, PermissionRule, Permissions, SessionApprover};
-use crate::{AgentEvent, DirAccess, Error, Result, SessionId, ToolKind};
+use crate::{AgentEvent, DirAccess, Error, McpServer, Result, SessionId, ToolKind};
 
 /// An implementation of an agent.
 ///
@@ -245,21 +244,6 @@ impl SessionOptions {
             DirAccess::ReadOnly
         }
     }
-}
-
-/// An MCP server: a program that communicates over stdin and stdout.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct McpServer {
-    /// The name of the server for the agent.
-    pub name: String,
-    /// The program.
-    pub command: String,
-    /// Its arguments.
-    #[serde(default)]
-    pub args: Vec<String>,
-    /// Its environment variables, in addition to the allow-list.
-    #[serde(default)]
-    pub env: BTreeMap<String, String>,
 }
 
 /// The input of a turn, with an optional time limit.

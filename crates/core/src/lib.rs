@@ -54,6 +54,8 @@ mod id;
 pub mod limits;
 mod lookup;
 pub mod mask;
+mod mcp_server;
+mod network_setting;
 pub mod permission;
 mod plan;
 pub mod registry;
@@ -64,8 +66,7 @@ mod trace;
 mod usage;
 
 pub use backend::{
-    AgentBackend, BackendEvent, Capabilities, EventStream, McpServer, Prompt, SessionOptions,
-    ready_events,
+    AgentBackend, BackendEvent, Capabilities, EventStream, Prompt, SessionOptions, ready_events,
 };
 pub use backoff::Backoff;
 pub use clock::{Clock, LeaseClock, SystemClock, Timestamp};
@@ -79,6 +80,8 @@ pub use handle::{AgentHandle, EventReceiver, LocalBackend, LocalEventStream};
 pub use id::{SessionId, TurnId};
 pub use limits::TurnLimits;
 pub use mask::Masker;
+pub use mcp_server::McpServer;
+pub use network_setting::{NetworkMode, NetworkSetting};
 pub use permission::{Approver, PermissionPolicy, PermissionRequest, PermissionRule, Permissions};
 pub use plan::Plan;
 pub use registry::{AgentRegistry, BackendFactory};

@@ -25,6 +25,7 @@ pub enum ToolKind {
 
 /// The description of a tool that a model receives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ToolSpec {
     /// The name that the model uses.
     pub name: String,
@@ -37,6 +38,21 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
+    /// Creates the description of a tool with this name, effect, purpose and JSON schema of the input.
+    pub fn new(
+        name: impl Into<String>,
+        kind: ToolKind,
+        description: impl Into<String>,
+        parameters: Value,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            parameters,
+            kind,
+        }
+    }
+
     /// Returns the tool in the format of OpenAI's API, which other APIs also use.
     pub fn to_openai(&self) -> Value {
         json!({
@@ -70,6 +86,7 @@ pub trait Tool: fmt::Debug + Send + Sync {
 
 /// The output of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ToolOutput {
     /// Whether the call succeeded.
     pub success: bool,
@@ -77,6 +94,27 @@ pub struct ToolOutput {
     pub text: String,
     /// The same result as structured data, for observers of the turn.
     pub output: Value,
+}
+
+impl ToolOutput {
+    /// Creates an output from whether the call succeeded, the text for the model, and structured data.
+    pub fn new(success: bool, text: impl Into<String>, output: Value) -> Self {
+        Self {
+            success,
+            text: text.into(),
+            output,
+        }
+    }
+
+    /// Creates the output of a call that succeeded.
+    pub fn success(text: impl Into<String>, output: Value) -> Self {
+        Self::new(true, text, output)
+    }
+
+    /// Creates the output of a call that failed.
+    pub fn failure(text: impl Into<String>, output: Value) -> Self {
+        Self::new(false, text, output)
+    }
 }
 
 /// Provides the tools for a directory.

@@ -87,7 +87,7 @@ pub(crate) fn from_error(agent: &str, error: &Error) -> ModelError {
 
 /// Converts the error of an answer that could not be made to match its schema.
 pub(crate) fn from_structured(agent: &str, error: &structured::Error) -> ModelError {
-    match &*error.fault {
+    match &*error.kind {
         structured::StructuredErrorKind::Agent(inner) => from_error(agent, inner),
         _ => upstream(format!("{agent}: {error}")),
     }

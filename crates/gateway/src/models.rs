@@ -61,7 +61,7 @@ pub struct ServedModel {
     /// The agent's own model, if the requested name contains one.
     pub model: Option<String>,
     /// The working directory. `None` means an empty directory for each request.
-    pub folder: Option<PathBuf>,
+    pub dir: Option<PathBuf>,
     /// Whether it may change files. Otherwise it is read-only, regardless of the agent's settings.
     pub may_write: bool,
 }
@@ -74,7 +74,7 @@ impl ServedModel {
             agent,
             native: None,
             model: None,
-            folder: None,
+            dir: None,
             may_write: false,
         }
     }
@@ -86,7 +86,7 @@ impl fmt::Debug for ServedModel {
             .field("name", &self.name)
             .field("native", &self.native.is_some())
             .field("model", &self.model)
-            .field("folder", &self.folder)
+            .field("dir", &self.dir)
             .field("may_write", &self.may_write)
             .finish_non_exhaustive()
     }

@@ -20,7 +20,7 @@ use crate::{errors, prompt, structured, validate};
 
 /// Responds with one turn of the agent. When this returns, the turn has ended and its directory is gone.
 pub(crate) async fn answer(job: &RequestJob, trace: &mut RequestTrace) -> Result<(), AbortReason> {
-    let opened = RequestDir::open(job.served.folder.as_deref(), &job.state.request_dirs);
+    let opened = RequestDir::open(job.served.dir.as_deref(), &job.state.request_dirs);
     let dir = opened.map_err(|error| {
         tracing::error!(%error, "cannot create request directory");
         ModelError::new(

@@ -23,7 +23,7 @@ pub struct Refresh {
     /// Number of files that no longer exist.
     pub removed: usize,
     /// Number of files and directories skipped because of a limit, their name or their permissions.
-    pub left_out: usize,
+    pub skipped: usize,
 }
 
 /// The index of the files and symbols of one directory.
@@ -96,7 +96,7 @@ impl CodebaseIndex {
             files: self.records.len(),
             parsed,
             removed: known.len(),
-            left_out: skipped,
+            skipped,
         };
         self.is_saved &= !changed;
         if !self.is_saved {

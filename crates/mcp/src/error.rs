@@ -20,6 +20,14 @@ pub enum Error {
         /// Why it is invalid.
         problem: &'static str,
     },
+    /// A host in the server's `network` is not written as one.
+    #[error("mcp server {server}: network: {source}")]
+    InvalidNetwork {
+        /// The server.
+        server: String,
+        /// What is wrong with the host.
+        source: windlass_sandbox::InvalidHost,
+    },
     /// The program of the server could not be started.
     #[error("mcp server {server}: {source}")]
     Start {
@@ -128,6 +136,7 @@ impl Error {
             Self::LineTooLong { .. } | Self::TooMany { .. } => ErrorCode::OutputLimit,
             Self::ToolFailed { .. } | Self::UnknownTool { .. } => ErrorCode::ToolFailed,
             Self::InvalidName { .. }
+            | Self::InvalidNetwork { .. }
             | Self::ServerExited { .. }
             | Self::UnknownServer { .. }
             | Self::ErrorResponse { .. }

@@ -10,6 +10,7 @@ use crate::limits::{LIST_BYTES, MAX_ITEMS};
 
 /// A tool of a server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct McpTool {
     /// The name of the server.
     pub server: String,

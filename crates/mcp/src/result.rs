@@ -7,6 +7,7 @@ use windlass_core::limits::OUTPUT_BYTES;
 
 /// One part of a resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ResourceContent {
     /// The URI of the part; a resource may consist of several.
     pub uri: String,

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 use windlass_core::limits::PROTOCOL_LINE_BYTES;
 use windlass_core::{DirAccess, McpServer};
-use windlass_sandbox::{CommandSpec, Profile, Sandbox, Stdin};
+use windlass_sandbox::{CommandSpec, HostRule, InvalidHost, Profile, Sandbox, Stdin};
 
 use crate::error::{Error, Result};
 use crate::error_context::ErrorContext;
@@ -43,7 +43,11 @@ impl McpConnection {
         limits: McpLimits,
     ) -> Result<(Self, Vec<McpTool>)> {
         let context = ErrorContext::new(&server.name);
-        let child = sandbox.spawn(spec(server, cwd, access));
+        let spec = spec(server, cwd, access).map_err(|source| Error::InvalidNetwork {
+            server: server.name.clone(),
+            source,
+        })?;
+        let child = sandbox.spawn(spec);
         let child = child.map_err(|error| context.start_error(error))?;
         let transport = StdioTransport::new(child, Arc::clone(&context.transport), limits.call);
         let Ok(connected) = timeout(limits.start, handshake(transport, &context)).await else {
@@ -128,10 +132,10 @@ async fn handshake(
 
 /// Returns the command to run in the sandbox.
 ///
-/// The user's trusted configuration chooses a server, not a model. Like an agent it needs network access to
-/// its provider. The profile of a tool is too strict: most servers would not start.
-fn spec(server: &McpServer, cwd: &Path, access: DirAccess) -> CommandSpec {
+/// A person chooses a server, not a model. The profile of a tool is too strict: most servers would not start.
+fn spec(server: &McpServer, cwd: &Path, access: DirAccess) -> Result<CommandSpec, InvalidHost> {
     let profile = allow(Profile::agent(), std::slice::from_ref(server)).access(access);
+    let profile = restrict(profile, server)?;
     let mut spec = CommandSpec::new(&server.command, cwd, profile).args(&server.args);
     for (name, value) in &server.env {
         spec = spec.env(name, value);
@@ -142,7 +146,17 @@ fn spec(server: &McpServer, cwd: &Path, access: DirAccess) -> CommandSpec {
         output_bytes: STDERR_BYTES,
         ..windlass_sandbox::ProcessLimits::default()
     };
-    spec.stdin(Stdin::Pipe).limits(limits)
+    Ok(spec.stdin(Stdin::Pipe).limits(limits))
+}
+
+/// Lets a server reach the hosts in its settings only. Most servers have none and need no network.
+fn restrict(profile: Profile, server: &McpServer) -> Result<Profile, InvalidHost> {
+    let own = HostRule::in_values(server.env.values());
+    if own.is_empty() && server.network.is_none() {
+        // Stricter than an empty list where only ports can be limited.
+        return Ok(profile.network(false));
+    }
+    profile.network_setting(server.network.as_ref(), own)
 }
 
 /// Makes the programs of these servers readable, and the paths in their arguments, such as a script or a

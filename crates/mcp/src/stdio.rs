@@ -105,11 +105,11 @@ impl StdioTransport {
 
     async fn end_reason(&mut self) -> String {
         let how = match timeout(EXIT_TIMEOUT, self.child.wait()).await {
-            Ok(Ok(exit)) if exit.why == ExitReason::Deadline => {
+            Ok(Ok(exit)) if exit.reason == ExitReason::Deadline => {
                 "exceeded its maximum run time".to_owned()
             }
             Ok(Ok(ExitStatus {
-                why: ExitReason::Limit(exceeded),
+                reason: ExitReason::Limit(exceeded),
                 ..
             })) => format!("was killed: {exceeded}"),
             Ok(Ok(exit)) => format!("ended with code {}", exit.code),

@@ -35,7 +35,9 @@ pub async fn generate_code(
     let prompt_context = PromptContext {
         context,
         answers: Vec::new(),
-        command: None,
+        baseline: None,
+        named_tests: Vec::new(),
+        has_earlier_change: false,
     };
     let prompt = prompt_context.generate_prompt(&[]);
     let task = call(agent, "generate_code", prompt, schema(false));

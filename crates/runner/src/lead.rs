@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use windlass_core::AgentHandle;
 use windlass_tasks::{
-    Dependency, IssueId, MAX_ATTEMPTS, NewTask, ProjectId, Task, TaskId, TaskStatus, WorkerKind,
+    Dependency, IssueId, NewTask, ProjectId, Task, TaskId, TaskStatus, WorkerKind,
 };
 
 use crate::attempt::{call, retry_transient};
@@ -217,7 +217,6 @@ fn tasks(planned: Vec<PlannedTask>, parent: GoalParent) -> Result<Vec<NewTask>, 
         dependencies.sort_unstable();
         dependencies.dedup();
         tasks.push(NewTask {
-            project_id: parent.project_id,
             issue_id: parent.issue_id,
             title: task.title,
             description: task.description,
@@ -228,9 +227,7 @@ fn tasks(planned: Vec<PlannedTask>, parent: GoalParent) -> Result<Vec<NewTask>, 
                 .map(|on| Dependency::Sibling(on - 1))
                 .collect(),
             kind: task.kind,
-            agent: None,
-            idempotency_key: None,
-            max_attempts: MAX_ATTEMPTS,
+            ..NewTask::new(parent.project_id, String::new())
         });
     }
     Ok(tasks)

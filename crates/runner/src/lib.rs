@@ -22,7 +22,7 @@ mod template;
 mod worker;
 
 pub use agent_resolver::AgentResolver;
-pub use attempt::{branch_name, trace_id};
+pub use attempt::{branch_name, keep_stale_changes, trace_id};
 pub use bus::{Bus, LISTENER_TIMEOUT, Listener};
 pub use error::Error;
 pub use generate::{Generated, generate_code};
@@ -31,5 +31,5 @@ pub use plan::{Plan, PlanError, PlanOptions, get_plan};
 pub use pool::{AgentPoolManager, MAX_CONCURRENT, PoolPermit};
 pub use result::{Budget, ResultStatus, TaskResult};
 pub use runner::{ClaimedTask, Runner, StopSignals};
-pub use settings::RunnerSettings;
+pub use settings::{CommitSettings, RunnerSettings};
 pub use worker::{Worker, WorkerReport};

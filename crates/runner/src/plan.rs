@@ -101,7 +101,7 @@ pub(crate) async fn structured_call(
     agent.close().await;
     match answer {
         Ok(Ok(structured)) => Ok(structured.value),
-        Ok(Err(StructuredCallError { error, answer })) => Err(match *error.fault {
+        Ok(Err(StructuredCallError { error, answer })) => Err(match *error.kind {
             StructuredErrorKind::Agent(error) => PlanError::Agent(error),
             kind => PlanError::Invalid {
                 problem: kind.to_string(),

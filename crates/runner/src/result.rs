@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The result of one attempt: the four fields of the worker's contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct TaskResult {
     /// The status.
     pub status: ResultStatus,

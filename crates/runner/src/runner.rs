@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use windlass_core::Clock;
+use windlass_core::{Clock, SystemClock};
 use windlass_tasks::{Claimed, ContextSource, Project, TaskStore, Verifier, Workspace};
 
 use crate::{AgentResolver, Bus, RunnerSettings};
@@ -50,6 +50,28 @@ pub struct ClaimedTask {
     pub project: Project,
     /// The clock's [`elapsed`](Clock::elapsed) before the claim was sent: the lease did not start earlier.
     pub since: Duration,
+}
+
+impl Runner {
+    /// Creates a runner with the system's clock, without subscribers, and with the default settings.
+    pub fn new(
+        store: Arc<dyn TaskStore>,
+        workspace: Arc<dyn Workspace>,
+        verifier: Arc<dyn Verifier>,
+        context: Arc<dyn ContextSource>,
+        agents: Arc<dyn AgentResolver>,
+    ) -> Self {
+        Self {
+            store,
+            workspace,
+            verifier,
+            context,
+            agents,
+            clock: Arc::new(SystemClock::new()),
+            bus: Bus::disabled(),
+            settings: RunnerSettings::default(),
+        }
+    }
 }
 
 impl fmt::Debug for Runner {

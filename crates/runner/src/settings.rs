@@ -13,6 +13,8 @@ use crate::Budget;
 pub struct RunnerSettings {
     /// Name of this worker. It is only displayed; no decision depends on it.
     pub worker: String,
+    /// The id of the store, which the names of branches contain.
+    pub store_id: Option<String>,
     /// Lease duration: how long a claim is valid without a heartbeat. Heartbeats are sent every third of it.
     pub lease: Duration,
     /// How often expired leases are reclaimed.
@@ -35,12 +37,34 @@ pub struct RunnerSettings {
     pub model: Option<String>,
     /// Names of agents that may reach every network host. A proof of their work says so.
     pub open_network: Vec<String>,
+    /// Messages of commits.
+    pub commit: CommitSettings,
+}
+
+/// Messages of commits. `{{title}}`, `{{explanation}}`, `{{task}}` and `{{agent}}` are replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitSettings {
+    /// The message, without trailers.
+    pub template: String,
+    /// The value of the trailer `Co-authored-by`. Empty: no trailer.
+    pub co_author: String,
+}
+
+impl Default for CommitSettings {
+    /// Title and explanation, with the agent as co-author.
+    fn default() -> Self {
+        Self {
+            template: "{{title}}\n\n{{explanation}}".to_owned(),
+            co_author: "{{agent}} <{{agent}}@agents.invalid>".to_owned(),
+        }
+    }
 }
 
 impl Default for RunnerSettings {
     fn default() -> Self {
         Self {
             worker: "worker".to_owned(),
+            store_id: None,
             lease: Duration::from_secs(30),
             sweep: Duration::from_secs(5),
             stop_grace: Duration::from_secs(20),
@@ -52,6 +76,7 @@ impl Default for RunnerSettings {
             approver: SessionApprover::default(),
             model: None,
             open_network: Vec::new(),
+            commit: CommitSettings::default(),
         }
     }
 }

@@ -12,6 +12,7 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio_util::sync::CancellationToken;
 use windlass_tasks::{AttemptRef, ProjectId, TaskFilter, TaskId, TaskStatus, WorkerKind};
 
+use crate::attempt::keep_stale_changes;
 use crate::pool::PoolPermit;
 use crate::{AgentPoolManager, ClaimedTask, Error, ResultStatus, Runner, StopSignals, TaskResult};
 
@@ -20,6 +21,8 @@ use crate::{AgentPoolManager, ClaimedTask, Error, ResultStatus, Runner, StopSign
 const DEBOUNCE: Duration = Duration::from_millis(10);
 /// How long no task is claimed after an error of the store or the workspace.
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
+/// After so many failed claims in a row, a worker that runs `once` gives up.
+const MAX_CLAIM_ERRORS: u32 = 3;
 
 /// Page size and maximum number of pages when listing the tasks whose clones must be kept.
 const PAGE_SIZE: u32 = 500;
@@ -42,6 +45,7 @@ pub struct Worker {
 
 /// Summary of a worker's run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WorkerReport {
     /// The last [`MAX_RESULTS`](Self::MAX_RESULTS) attempts, each with its task and result, in the order they
     /// ended.
@@ -84,7 +88,8 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// Returns an error if the store cannot be used at the start. Later errors are retried.
+    /// Returns an error if the store cannot be used at the start. Later errors are retried: with `once` a few
+    /// times, otherwise until `stop` is cancelled.
     pub async fn run(&self, stop: CancellationToken) -> Result<WorkerReport, Error> {
         self.clean_up().await?;
         let mut run = WorkerRun {
@@ -96,13 +101,15 @@ impl Worker {
             waiting: None,
             seen: 0,
             empty: false,
+            claim_errors: 0,
             report: WorkerReport::default(),
         };
-        run.run_loop().await;
+        run.run_loop().await?;
         Ok(run.report)
     }
 
-    /// Cleans up after a crash: reclaims expired leases and removes the clones of ended attempts.
+    /// Cleans up after a crash: reclaims expired leases, keeps the changes of ended attempts and removes their
+    /// clones.
     async fn clean_up(&self) -> Result<(), Error> {
         let store = &self.runner.store;
         store.reclaim_expired().await?;
@@ -128,7 +135,9 @@ impl Worker {
                 }
             }
         }
-        match self.runner.workspace.remove_stale(&live).await {
+        let workspace = &*self.runner.workspace;
+        let is_live = |attempt: AttemptRef| live.contains(&attempt);
+        match keep_stale_changes(workspace, &**store, &is_live).await {
             Ok(0) => {}
             Ok(removed) => tracing::info!(removed, "stale clones were removed"),
             Err(error) => tracing::warn!(%error, "stale clones were not removed"),
@@ -201,17 +210,19 @@ struct WorkerRun<'a> {
     seen: u64,
     /// The last claim found no task.
     empty: bool,
+    /// The number of failed claims since the last successful one.
+    claim_errors: u32,
     report: WorkerReport,
 }
 
 impl WorkerRun<'_> {
-    async fn run_loop(&mut self) {
+    async fn run_loop(&mut self) -> Result<(), Error> {
         loop {
             let stopping = self.stop.is_cancelled();
             if self.claiming.is_none() && self.running.is_empty() {
                 let nothing_left = self.empty && self.worker.once;
                 if stopping || nothing_left {
-                    return;
+                    return Ok(());
                 }
             }
             if !stopping && self.waiting.is_none() && self.claiming.is_none() {
@@ -220,7 +231,7 @@ impl WorkerRun<'_> {
             tokio::select! {
                 biased;
                 Some((task, result)) = self.running.next() => self.on_result(task, result),
-                claim = take_ready(&mut self.claiming) => self.on_claim(claim),
+                claim = take_ready(&mut self.claiming) => self.on_claim(claim)?,
                 reclaimed = take_ready(&mut self.reclaiming) => {
                     self.reclaiming = Some(self.worker.reclaim_expired());
                     self.empty &= reclaimed == 0;
@@ -246,7 +257,12 @@ impl WorkerRun<'_> {
         }
     }
 
-    fn on_claim(&mut self, (result, slot): ClaimOutcome) {
+    fn on_claim(&mut self, (result, slot): ClaimOutcome) -> Result<(), Error> {
+        self.claim_errors = if result.is_ok() {
+            0
+        } else {
+            self.claim_errors + 1
+        };
         match result {
             Ok(Some(claimed)) => {
                 let runner = Arc::clone(&self.worker.runner);
@@ -262,11 +278,19 @@ impl WorkerRun<'_> {
                 }));
             }
             Ok(None) => self.empty = true,
+            Err(error)
+                if self.worker.once
+                    && self.running.is_empty()
+                    && self.claim_errors >= MAX_CLAIM_ERRORS =>
+            {
+                return Err(error);
+            }
             Err(error) => {
                 tracing::warn!(%error, "claiming a task failed");
                 self.waiting = Some(self.worker.pause(self.seen));
             }
         }
+        Ok(())
     }
 
     fn on_result(&mut self, task: TaskId, result: TaskResult) {

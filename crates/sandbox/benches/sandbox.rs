@@ -9,7 +9,7 @@ use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use tokio::runtime::Runtime;
 use windlass_sandbox::{
-    BoundedLines, CommandSpec, Host, Mechanism, Profile, Result, Sandbox, init,
+    BoundedLines, CommandSpec, Host, HostRule, Mechanism, Profile, Result, Sandbox, init,
 };
 
 fn main() {
@@ -34,17 +34,21 @@ fn spawn_bare(bencher: Bencher) {
     bencher.bench(|| Command::new("true").current_dir("/").output());
 }
 
-#[divan::bench(args = ["bubblewrap agent", "bubblewrap tool", "landlock agent", "landlock tool", "none tool"])]
+/// An agent has a list of hosts. `scripts/bench-sandbox` compares these names with those of an earlier version.
+#[divan::bench(args = [
+    "bubblewrap agent", "bubblewrap open agent", "bubblewrap tool", "landlock agent", "landlock tool", "none tool",
+])]
 fn spawn(bencher: Bencher, setting: &str) {
     let mechanism = match setting.split(' ').next() {
         Some("bubblewrap") => Mechanism::Bubblewrap,
         Some("landlock") => Mechanism::Landlock,
         _ => Mechanism::None,
     };
-    let profile = if setting.ends_with("agent") {
-        Profile::agent()
-    } else {
-        Profile::tool()
+    let hosts: Option<HostRule> = "api.example.com:443".parse().ok();
+    let profile = match setting.split_once(' ') {
+        Some((_, "agent")) => Profile::agent().hosts(hosts),
+        Some((_, "open agent")) => Profile::agent().network(true),
+        _ => Profile::tool(),
     };
     let runtime = runtime();
     let sandbox: Result<Sandbox> =

@@ -43,7 +43,7 @@ pub struct ExitStatus {
     /// The exit code; 128 + n if signal n ended the command, as in a shell.
     pub code: i32,
     /// Why it ended.
-    pub why: ExitReason,
+    pub reason: ExitReason,
     /// The time from start to end.
     pub duration: Duration,
 }
@@ -51,7 +51,7 @@ pub struct ExitStatus {
 impl ExitStatus {
     /// Returns `true` if the command exited on its own with code 0.
     pub fn success(&self) -> bool {
-        self.code == 0 && self.why == ExitReason::Exited
+        self.code == 0 && self.reason == ExitReason::Exited
     }
 }
 
@@ -146,6 +146,12 @@ impl Child {
     /// reported.
     pub fn take_blocked(&self) -> Vec<BlockedConnection> {
         self.blocked.take()
+    }
+
+    /// Returns the problems of the network since the last call, each once: the process has no network, or too many
+    /// connections.
+    pub fn take_network_problems(&self) -> Vec<&'static str> {
+        self.blocked.take_problems()
     }
 
     /// Asks the process tree to exit, and kills it after the grace period.

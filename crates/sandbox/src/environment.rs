@@ -17,9 +17,9 @@ use crate::profile::ProfileKind;
 /// Variables that every child gets if the user has set them.
 const COMMON_VARS: &[&str] = &["PATH", "LANG", "TERM", "CARGO_HOME", "RUSTUP_HOME"];
 
-/// Variables that only an agent gets: what it needs to reach its provider. The caller passes the
-/// API key.
-const AGENT_VARS: &[&str] = &[
+/// Variables that a program needs to reach a network: proxies and certificates. An agent always gets
+/// them; the caller passes its API key.
+pub const NETWORK_VARS: &[&str] = &[
     "HTTP_PROXY",
     "HTTPS_PROXY",
     "ALL_PROXY",
@@ -55,7 +55,7 @@ pub(crate) fn compose(policy: &FsPolicy, host: &Host, home: &Path, tmp: &Path) -
 fn base_variables(kind: ProfileKind, host: &Host, home: &Path, tmp: &Path) -> EnvVars {
     let mut variables = EnvVars::new();
     let extra = if kind == ProfileKind::Agent {
-        AGENT_VARS
+        NETWORK_VARS
     } else {
         &[]
     };
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     fn names(kind: ProfileKind) -> Vec<String> {
-        let everything = COMMON_VARS.iter().chain(AGENT_VARS).chain(&[
+        let everything = COMMON_VARS.iter().chain(NETWORK_VARS).chain(&[
             "SECRET_TOKEN",
             "OPENAI_API_KEY",
             "LD_PRELOAD",

@@ -15,21 +15,21 @@ use tokio::process::{Child as Process, Command};
 use crate::child::{Child, ChildControl, Stderr};
 use crate::error::{Error, Result};
 use crate::init_protocol::{self, InitFds};
+use crate::isolation::Isolation;
 use crate::launch_plan::LaunchPlan;
 use crate::lines::BoundedLines;
 use crate::network::BlockedLog;
 use crate::network::proxy::Proxy;
-use crate::sandbox::Sandbox;
 use crate::spec::{CommandSpec, Stdin};
 use crate::supervise::{AbortOnDrop, Supervisor};
 
 /// Starts the init process with its request, and a supervisor that holds its lifeline.
-pub(crate) fn launch(sandbox: &Sandbox, spec: CommandSpec) -> Result<Child> {
-    let plan = LaunchPlan::new(sandbox, &spec)?;
+pub(crate) fn launch(isolation: &Isolation, spec: CommandSpec) -> Result<Child> {
+    let plan = LaunchPlan::new(isolation, &spec)?;
     let program = spec.program.display().to_string();
     let child =
         start(&plan, spec, program.clone()).map_err(|source| Error::Spawn { program, source })?;
-    tracing::debug!(program = child.program, mechanism = %sandbox.mechanism(), "started");
+    tracing::debug!(program = child.program, mechanism = %isolation.mechanism, "started");
     // From here on the init process removes the private directories.
     plan.release_dirs();
     Ok(child)
@@ -95,11 +95,7 @@ fn start_proxy(
         upstream: upstream.clone(),
         blocked: Arc::clone(blocked),
     };
-    let serving = tokio::spawn(async move {
-        if let Err(error) = proxy.serve(ours).await {
-            tracing::debug!(%error, "the proxy of a sandboxed process ended");
-        }
-    });
+    let serving = tokio::spawn(proxy.serve(ours));
     Ok((Some(theirs.into()), Some(AbortOnDrop(serving))))
 }
 

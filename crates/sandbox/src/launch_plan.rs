@@ -10,11 +10,11 @@ use tempfile::TempDir;
 use crate::error::{Error, Result};
 use crate::fs_policy::{Access, FsPolicy};
 use crate::init_protocol::{Cleanup, CleanupItem, Confinement, InitRequest, KillScope, PortRule};
+use crate::isolation::Isolation;
 use crate::mechanism::Mechanism;
 use crate::network::{Network, NetworkPlan, Upstream};
 use crate::profile::ProfileKind;
 use crate::program::Program;
-use crate::sandbox::Sandbox;
 use crate::seccomp::{CallFilter, Sockets};
 use crate::spec::CommandSpec;
 use crate::{bubblewrap, confine, environment, init, path_lists, program, protect};
@@ -32,12 +32,12 @@ pub(crate) struct LaunchPlan {
 }
 
 impl LaunchPlan {
-    pub(crate) fn new(sandbox: &Sandbox, spec: &CommandSpec) -> Result<Self> {
+    pub(crate) fn new(isolation: &Isolation, spec: &CommandSpec) -> Result<Self> {
         reject_nul(spec)?;
-        let mut policy = FsPolicy::new(&spec.profile, &sandbox.host, &spec.cwd)?;
-        let dirs = PrivateDirs::new(sandbox, &policy)?;
-        let mut variables = environment::compose(&policy, &sandbox.host, &dirs.home, &dirs.tmp);
-        let network = network_plan(sandbox, &policy)?;
+        let mut policy = FsPolicy::new(&spec.profile, &isolation.host, &spec.cwd)?;
+        let dirs = PrivateDirs::new(isolation, &policy)?;
+        let mut variables = environment::compose(&policy, &isolation.host, &dirs.home, &dirs.tmp);
+        let network = network_plan(isolation, &policy)?;
         if let Some(network) = &network {
             network.set_variables(&mut variables);
         }
@@ -47,7 +47,7 @@ impl LaunchPlan {
             .map(OsString::as_os_str)
             .unwrap_or_default();
         let program = program::resolve(&spec.program, path, &policy.cwd)?;
-        if sandbox.mechanism != Mechanism::None {
+        if isolation.mechanism != Mechanism::None {
             show_programs(&program, spec, path, &mut policy)?;
         }
         let mut request = InitRequest {
@@ -60,7 +60,7 @@ impl LaunchPlan {
             scope: KillScope::Descendants,
             listen: None,
             confinement: None,
-            limits: sandbox.limits.apply(policy.kind),
+            limits: isolation.limits.apply(policy.kind),
             private_dirs: Vec::new(),
             written_dirs: written_dirs(&policy, &dirs),
             cleanup: Cleanup {
@@ -69,25 +69,25 @@ impl LaunchPlan {
             },
             record: None,
         };
-        let mut init = vec![sandbox.init.clone().into(), init::INIT_ARG.into()];
-        match sandbox.mechanism {
+        let mut init = vec![isolation.init.clone().into(), init::INIT_ARG.into()];
+        match isolation.mechanism {
             Mechanism::Bubblewrap => {
-                use_bubblewrap(sandbox, &policy, network.as_ref(), &mut request)?;
+                use_bubblewrap(isolation, &policy, network.as_ref(), &mut request)?;
                 let is_open = request.listen.is_none();
-                init.splice(..0, bubblewrap::unshare_args(&sandbox.unshare, is_open));
+                init.splice(..0, bubblewrap::unshare_args(&isolation.unshare, is_open));
             }
             Mechanism::Landlock => {
-                request.confinement = Some(confinement(sandbox, &policy, &dirs)?)
+                request.confinement = Some(confinement(isolation, &policy, &dirs)?)
             }
             Mechanism::None => {}
         }
         if !request.cleanup.items.is_empty() {
-            request.record = sandbox.host.new_cleanup_record().map(Into::into);
+            request.record = isolation.host.new_cleanup_record().map(Into::into);
         }
         Ok(Self {
             init,
             request,
-            network: network.map(|network| (network, Upstream::from_host(&sandbox.host))),
+            network: network.map(|network| (network, Upstream::from_host(&isolation.host))),
             scratch: dirs.scratch,
         })
     }
@@ -123,14 +123,19 @@ fn show_programs(
 
 /// Starts the command through bubblewrap, in namespaces of its own.
 fn use_bubblewrap(
-    sandbox: &Sandbox,
+    isolation: &Isolation,
     policy: &FsPolicy,
     network: Option<&NetworkPlan>,
     request: &mut InitRequest,
 ) -> Result<()> {
     let protected = protect::protected_paths(policy);
-    let bwrap =
-        bubblewrap::bwrap_args(&sandbox.bwrap, policy, &protected, &request.limits, network)?;
+    let bwrap = bubblewrap::bwrap_args(
+        &isolation.bwrap,
+        policy,
+        &protected,
+        &request.limits,
+        network,
+    )?;
     request.argv.splice(..0, bwrap.args);
     request.data = bwrap.data;
     request.private_dirs = bwrap.private_dirs;
@@ -160,9 +165,9 @@ struct PrivateDirs {
 impl PrivateDirs {
     /// Bubblewrap mounts empty directories over the usual paths; without it, real directories are
     /// created elsewhere.
-    fn new(sandbox: &Sandbox, policy: &FsPolicy) -> Result<Self> {
-        let real_home = sandbox.host.home().to_owned();
-        if sandbox.mechanism == Mechanism::Bubblewrap {
+    fn new(isolation: &Isolation, policy: &FsPolicy) -> Result<Self> {
+        let real_home = isolation.host.home().to_owned();
+        if isolation.mechanism == Mechanism::Bubblewrap {
             let tmp = temp_dir(policy);
             return Ok(Self {
                 home: if real_home.is_dir() {
@@ -174,7 +179,7 @@ impl PrivateDirs {
                 scratch: None,
             });
         }
-        let usual = sandbox
+        let usual = isolation
             .host
             .variable("TMPDIR")
             .map_or_else(|| "/tmp".into(), PathBuf::from);
@@ -238,8 +243,8 @@ fn written_dirs(policy: &FsPolicy, dirs: &PrivateDirs) -> Vec<OsString> {
 }
 
 /// Returns the network of a process that has allowed hosts, where a namespace can enforce them.
-fn network_plan(sandbox: &Sandbox, policy: &FsPolicy) -> Result<Option<NetworkPlan>> {
-    match (&policy.network, sandbox.mechanism) {
+fn network_plan(isolation: &Isolation, policy: &FsPolicy) -> Result<Option<NetworkPlan>> {
+    match (&policy.network, isolation.mechanism) {
         (Network::Hosts(rules), Mechanism::Bubblewrap) => NetworkPlan::new(rules).map(Some),
         _ => Ok(None),
     }
@@ -247,18 +252,22 @@ fn network_plan(sandbox: &Sandbox, policy: &FsPolicy) -> Result<Option<NetworkPl
 
 /// Returns the ports that a process under Landlock may connect to. The user's own proxy is one of
 /// them, because the process has to use it.
-fn port_rule(sandbox: &Sandbox, network: &Network) -> PortRule {
+fn port_rule(isolation: &Isolation, network: &Network) -> PortRule {
     match network {
         Network::None => PortRule::None,
         Network::Open => PortRule::Any,
         Network::Hosts(rules) => {
-            let proxy = Upstream::from_host(&sandbox.host).map(|proxy| proxy.port());
+            let proxy = Upstream::from_host(&isolation.host).map(|proxy| proxy.port());
             PortRule::Only(rules.iter().map(|rule| rule.port).chain(proxy).collect())
         }
     }
 }
 
-fn confinement(sandbox: &Sandbox, policy: &FsPolicy, dirs: &PrivateDirs) -> Result<Confinement> {
+fn confinement(
+    isolation: &Isolation,
+    policy: &FsPolicy,
+    dirs: &PrivateDirs,
+) -> Result<Confinement> {
     let mut rules = policy.rules.clone();
     if let Some(scratch) = &dirs.scratch {
         let real = scratch
@@ -270,7 +279,7 @@ fn confinement(sandbox: &Sandbox, policy: &FsPolicy, dirs: &PrivateDirs) -> Resu
     confine::reject_unenforceable(&rules)?;
     Ok(Confinement {
         rules: confine::encode(&rules),
-        network: port_rule(sandbox, &policy.network),
+        network: port_rule(isolation, &policy.network),
         calls: CallFilter::from(policy.kind),
         sockets: match policy.kind {
             _ if policy.network != Network::None => Sockets::Any,

@@ -38,6 +38,7 @@ mod home_paths;
 mod host;
 pub mod init;
 mod init_protocol;
+mod isolation;
 mod keyring;
 mod launch;
 mod launch_plan;
@@ -60,6 +61,7 @@ mod visible_paths;
 mod working_dir;
 
 pub use child::{Child, ChildControl, ExitReason, ExitStatus, Output};
+pub use environment::NETWORK_VARS;
 pub use error::{Error, Result};
 pub use head_tail::CappedOutput;
 pub use home_paths::{HOME_PATHS, HOME_SECRETS, HomePaths};

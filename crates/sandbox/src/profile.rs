@@ -3,15 +3,15 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use windlass_core::DirAccess;
+use windlass_core::{DirAccess, NetworkMode, NetworkSetting};
 
-use crate::network::{HostRule, Network};
+use crate::network::{HostRule, InvalidHost, Network};
 
 /// The kind of a process, which determines its default access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProfileKind {
-    /// A coding agent: network, a private home directory with toolchains, caches of build tools and
+    /// A coding agent or an MCP server: the hosts of its list, a private home directory with toolchains, caches of build tools and
     /// git's settings, write access to its own state directory.
     Agent,
     /// A command requested by a model: no network, and a private home directory with toolchains.
@@ -50,25 +50,25 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Creates a profile for a coding agent, with network access.
+    /// Creates a profile for a coding agent, without network access.
     pub fn agent() -> Self {
-        Self::with_kind(ProfileKind::Agent, Network::Open)
+        Self::with_kind(ProfileKind::Agent)
     }
 
     /// Creates a profile for a command requested by a model, without network access.
     pub fn tool() -> Self {
-        Self::with_kind(ProfileKind::Tool, Network::None)
+        Self::with_kind(ProfileKind::Tool)
     }
 
     /// Creates a profile for a project's tests, without network access.
     pub fn test() -> Self {
-        Self::with_kind(ProfileKind::Test, Network::None)
+        Self::with_kind(ProfileKind::Test)
     }
 
-    fn with_kind(kind: ProfileKind, network: Network) -> Self {
+    fn with_kind(kind: ProfileKind) -> Self {
         Self {
             kind,
-            network,
+            network: Network::None,
             access: DirAccess::Files,
             write: Vec::new(),
             read: Vec::new(),
@@ -98,6 +98,22 @@ impl Profile {
     pub fn hosts(mut self, hosts: impl IntoIterator<Item = HostRule>) -> Self {
         self.network = Network::Hosts(hosts.into_iter().collect());
         self
+    }
+
+    /// Lets the process reach what a setting allows: `own` hosts, if there is no setting; these and the listed
+    /// ones; every host; or none.
+    pub fn network_setting(
+        self,
+        setting: Option<&NetworkSetting>,
+        own: Vec<HostRule>,
+    ) -> Result<Self, InvalidHost> {
+        match setting {
+            Some(NetworkSetting::Mode(mode)) => Ok(self.network(*mode == NetworkMode::Open)),
+            Some(NetworkSetting::Hosts(hosts)) => {
+                Ok(self.hosts(own.into_iter().chain(HostRule::parse_all(hosts)?)))
+            }
+            None => Ok(self.hosts(own)),
+        }
     }
 
     /// Sets what the process may change in its working directory. The default is the files, but not

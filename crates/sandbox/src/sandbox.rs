@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::child::{Child, Output};
 use crate::error::{Error, Result};
 use crate::host::Host;
+use crate::isolation::Isolation;
 use crate::limits::LimitOverrides;
 use crate::mechanism::Mechanism;
 use crate::profile::Profile;
@@ -18,12 +19,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Runs commands with one isolation mechanism.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
-    pub(crate) mechanism: Mechanism,
-    pub(crate) host: Host,
-    pub(crate) init: PathBuf,
-    pub(crate) bwrap: PathBuf,
-    pub(crate) unshare: PathBuf,
-    pub(crate) limits: LimitOverrides,
+    isolation: Isolation,
     rejected: Vec<(Mechanism, String)>,
 }
 
@@ -60,17 +56,19 @@ impl Sandbox {
     pub async fn with_mechanism(host: Host, mechanism: Mechanism) -> Result<Self> {
         init::sweep(&host.cleanup_records());
         let mut sandbox = Self {
-            mechanism,
-            init: init::program()?,
-            bwrap: PathBuf::new(),
-            unshare: PathBuf::new(),
-            limits: LimitOverrides::default(),
-            host,
+            isolation: Isolation {
+                mechanism,
+                init: init::program()?,
+                bwrap: PathBuf::new(),
+                unshare: PathBuf::new(),
+                limits: LimitOverrides::default(),
+                host,
+            },
             rejected: Vec::new(),
         };
         if mechanism == Mechanism::Bubblewrap {
-            sandbox.bwrap = sandbox.find("bwrap", "bubblewrap")?;
-            sandbox.unshare = sandbox.find("unshare", "util-linux")?;
+            sandbox.isolation.bwrap = sandbox.find("bwrap", "bubblewrap")?;
+            sandbox.isolation.unshare = sandbox.find("unshare", "util-linux")?;
         }
         if mechanism != Mechanism::None {
             sandbox.probe().await?;
@@ -80,13 +78,13 @@ impl Sandbox {
 
     /// Replaces the default limits of every profile.
     pub fn with_limits(mut self, limits: LimitOverrides) -> Self {
-        self.limits = limits;
+        self.isolation.limits = limits;
         self
     }
 
     /// Returns the active mechanism.
     pub fn mechanism(&self) -> Mechanism {
-        self.mechanism
+        self.isolation.mechanism
     }
 
     /// Returns the stronger mechanisms that do not work here, with the reasons.
@@ -96,12 +94,12 @@ impl Sandbox {
 
     /// Returns the host whose environment and home directory the commands are isolated from.
     pub fn host(&self) -> &Host {
-        &self.host
+        &self.isolation.host
     }
 
     /// Starts a command. Call it within a Tokio runtime.
     pub fn spawn(&self, spec: CommandSpec) -> Result<Child> {
-        launch::launch(self, spec)
+        launch::launch(&self.isolation, spec)
     }
 
     /// Runs a command to completion and returns its output, within the limits.
@@ -110,7 +108,7 @@ impl Sandbox {
     }
 
     fn find(&self, program: &str, package: &str) -> Result<PathBuf> {
-        Host::find(self.host.path(), program.as_ref()).ok_or_else(|| {
+        Host::find(self.isolation.host.path(), program.as_ref()).ok_or_else(|| {
             self.missing(format!(
                 "{program} is not installed: install the package {package}"
             ))
@@ -132,19 +130,19 @@ impl Sandbox {
         }
         let stderr = output.stderr.text();
         let stderr = stderr.trim().lines().next().unwrap_or("no reason given");
-        let hint = match self.mechanism {
+        let hint = match self.isolation.mechanism {
             Mechanism::Bubblewrap => ": allow unprivileged user namespaces",
             _ => "",
         };
         Err(self.missing(format!(
             "{} does not work here: {stderr}{hint}",
-            self.mechanism
+            self.isolation.mechanism
         )))
     }
 
     fn missing(&self, reason: String) -> Error {
         Error::NoIsolation {
-            mechanism: self.mechanism,
+            mechanism: self.isolation.mechanism,
             reason,
         }
     }

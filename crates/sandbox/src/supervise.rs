@@ -54,7 +54,7 @@ impl Supervisor {
         let started = Instant::now();
         self.control.reset_stall_timer();
         let ended = match self.watch(started).await {
-            Ok(why) => self.finish(why, started).await,
+            Ok(reason) => self.finish(reason, started).await,
             Err(error) => Err(error),
         };
         ended.map_err(|source| Error::Watch {
@@ -94,11 +94,11 @@ impl Supervisor {
 
     async fn finish(
         &mut self,
-        why: ExitReason,
+        reason: ExitReason,
         started: Instant,
     ) -> io::Result<Result<ExitStatus>> {
-        if why != ExitReason::Exited {
-            tracing::debug!(program = self.program, ?why, "stopping");
+        if reason != ExitReason::Exited {
+            tracing::debug!(program = self.program, ?reason, "stopping");
             // One byte requests a graceful stop. Sending it fails only if there is nothing left to
             // stop.
             let Self {
@@ -123,7 +123,7 @@ impl Supervisor {
             self.init.start_kill()?;
         }
         let status = self.init.wait().await?;
-        let (code, why) = match self.read_report().await {
+        let (code, reason) = match self.read_report().await {
             Some(InitReport::Failed(problem)) => {
                 let program = self.program.clone();
                 return Ok(Err(Error::Start { program, problem }));
@@ -133,12 +133,12 @@ impl Supervisor {
                 tracing::warn!(program = self.program, "{exceeded}");
                 (KILLED, ExitReason::Limit(exceeded))
             }
-            Some(InitReport::Ended(code)) => (code, why),
-            None => (status.code().unwrap_or(KILLED), why),
+            Some(InitReport::Ended(code)) => (code, reason),
+            None => (status.code().unwrap_or(KILLED), reason),
         };
         Ok(Ok(ExitStatus {
             code,
-            why,
+            reason,
             duration: started.elapsed(),
         }))
     }

@@ -15,6 +15,7 @@ const MAX_SHOWN_CHARS: usize = 200;
 
 /// One request and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ServedExchange {
     /// The number of the request, counted from 1.
     pub number: u64,
@@ -94,6 +95,7 @@ fn last(text: &str, chars: usize) -> &str {
 
 /// The outcome of a script.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ScriptReport {
     /// The number of requests.
     pub requests: u64,

@@ -11,7 +11,7 @@ pub(crate) fn request_features(
     offered: &OfferedTools<'_>,
 ) -> RequestFeatures {
     RequestFeatures {
-        news: new_text(request),
+        new_text: new_text(request),
         tools: offered_tools(request)
             .iter()
             .map(|tool| tool.name.to_owned())

@@ -93,7 +93,7 @@ impl ScriptedServer {
     ) -> Response {
         let offered = OfferedTools::new(request, self.state.workspace());
         let features = request_features(request, &offered);
-        let mut exchange = exchange.with_prompt(&features.news);
+        let mut exchange = exchange.with_prompt(&features.new_text);
         exchange.model.clone_from(&request.model);
         exchange.tools.clone_from(&features.tools);
         if let Some(side) = side_call(request) {

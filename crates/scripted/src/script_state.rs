@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use crate::exchange_log::{ExchangeOutcome, MAX_EXCHANGES, ScriptReport, ServedExchange};
 use crate::intent::NoTool;
@@ -53,7 +53,7 @@ impl ScriptState {
         features: &RequestFeatures,
         make: impl FnOnce(&ScriptTurn) -> Result<T, NoTool>,
     ) -> Result<(usize, ScriptTurn, T), String> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let unexpected = |why| format!("the script does not expect this request: {why}");
         let index = state.cursor.find(features).map_err(unexpected)?;
         let turn = state.cursor.turn(index).cloned().unwrap_or_default();
@@ -65,7 +65,7 @@ impl ScriptState {
 
     /// Records an exchange and calls the callback.
     pub(crate) fn record(&self, mut exchange: ServedExchange) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.counts.requests += 1;
         match exchange.outcome {
             ExchangeOutcome::Turn(_) => state.counts.turns += 1,
@@ -84,15 +84,15 @@ impl ScriptState {
     }
 
     pub(crate) fn exchanges(&self) -> Vec<ServedExchange> {
-        self.lock().exchanges.clone()
+        self.state.lock().exchanges.clone()
     }
 
     pub(crate) fn unused_turns(&self) -> Vec<UnusedTurn> {
-        self.lock().cursor.unused()
+        self.state.lock().cursor.unused()
     }
 
     pub(crate) fn report(&self) -> ScriptReport {
-        let state = self.lock();
+        let state = self.state.lock();
         let unexpected = state
             .exchanges
             .iter()
@@ -102,10 +102,6 @@ impl ScriptState {
             unused_turns: state.cursor.unused(),
             ..state.counts.clone()
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ScriptStateInner> {
-        self.state.lock()
     }
 }
 

@@ -10,6 +10,8 @@ use windlass_core::escape_json;
 use windlass_gateway::{ErrorKind, ModelError, error_response};
 use windlass_tasks::StoreError;
 
+use crate::host_ops::HostOpsError;
+
 /// The error of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct ApiError {
@@ -44,9 +46,19 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "conflict", message)
     }
 
+    /// Creates the error for a caller that may not do it.
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "missing_scope", message)
+    }
+
+    /// Returns `true` if what the caller named does not exist.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.status == StatusCode::NOT_FOUND
+    }
+
     /// Creates the error for an internal failure. The caller gets only the request id.
     pub(crate) fn internal(why: impl Into<String>) -> Self {
-        let message = "internal error; the server's log has the details under this id";
+        let message = "internal error; the server's log has the details";
         Self {
             internal: Some(why.into()),
             ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
@@ -73,6 +85,14 @@ impl ApiError {
             StoreError::Refused(message) => Self::bad_request(message),
             error => error.into(),
         }
+    }
+
+    /// Returns the message for the caller, and logs the one for the log.
+    pub(crate) fn into_message(self) -> String {
+        if let Some(internal) = &self.internal {
+            tracing::warn!(code = self.code, internal, "call failed");
+        }
+        self.message
     }
 
     /// Renders the error in the format that callers of this path expect.
@@ -143,6 +163,15 @@ impl IntoResponse for ApiError {
         let mut response = self.status.into_response();
         response.extensions_mut().insert(self);
         response
+    }
+}
+
+impl From<HostOpsError> for ApiError {
+    fn from(error: HostOpsError) -> Self {
+        match error {
+            HostOpsError::Refused(why) => Self::conflict(why),
+            HostOpsError::Internal(why) => Self::internal(why),
+        }
     }
 }
 

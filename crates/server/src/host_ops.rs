@@ -1,21 +1,58 @@
 //! Operations that the server delegates to the program around it: git and agents.
 
 use std::fmt;
+use std::path::Path;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
-use windlass_tasks::Task;
+use windlass_core::Usage;
+use windlass_tasks::{AttemptNumber, Task};
 
 /// Operations that need a repository or the machine.
 pub trait HostOps: fmt::Debug + Send + Sync {
-    /// Returns the change of a task, as git prints it.
-    fn diff<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<String, HostOpsError>>;
+    /// Returns the change of an attempt, as git prints it. Without an attempt, it is the change on the task's branch,
+    /// or the last one that is kept.
+    fn diff<'a>(
+        &'a self,
+        task: &'a Task,
+        attempt: Option<AttemptNumber>,
+    ) -> BoxFuture<'a, Result<String, HostOpsError>>;
     /// Merges a task's branch into the current branch, and returns the result.
     fn merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>>;
     /// Returns the agents with their capabilities and health.
     fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentCard>, HostOpsError>>;
+    /// Sends a prompt to an agent that can read the files in `root`, and change nothing. Dropping the future
+    /// stops the agent.
+    fn ask<'a>(
+        &'a self,
+        root: &'a Path,
+        ask: AskRequest,
+    ) -> BoxFuture<'a, Result<AskAnswer, HostOpsError>>;
+}
+
+/// A prompt for an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskRequest {
+    /// The agent; `None` selects the configured one.
+    pub agent: Option<String>,
+    /// The prompt.
+    pub prompt: String,
+    /// How long the agent may take.
+    pub timeout: Duration,
+}
+
+/// The answer of an agent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AskAnswer {
+    /// The agent's name.
+    pub agent: String,
+    /// The text of the answer.
+    pub answer: String,
+    /// Tokens and cost, if the agent reports them.
+    pub usage: Option<Usage>,
 }
 
 /// Error of a host operation.

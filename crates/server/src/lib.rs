@@ -1,8 +1,10 @@
-//! The server: HTTP API, WebSocket, dashboard, and the guard in front of them.
+//! The server: HTTP API, WebSocket, MCP server, dashboard, and the guard in front of them.
 //!
 //! [`Server`] serves a task store to clients that have its [`Token`], or a token of the store with the needed
 //! scope. Every request passes the guard first, which checks host, origin, token and size. Events go from the store through one pump into a bounded ring,
 //! and from there to every WebSocket; a subscriber that is too slow affects only itself.
+//!
+//! [`McpServer`] serves the same operations to an MCP client on a pair of pipes.
 //!
 //! Not part of this crate: git and agents, which are delegated to [`HostOps`], and encryption, which needs a
 //! proxy.
@@ -10,14 +12,18 @@
 mod access;
 mod api;
 mod assets;
+mod board;
+mod call_slots;
 mod connections;
 mod diff;
 mod error;
+mod event_text;
 mod guard;
 mod host_ops;
 mod hosts;
 mod limits;
 mod listen;
+mod mcp;
 mod ring;
 mod server;
 mod state;
@@ -25,8 +31,10 @@ mod token;
 mod trace_sink;
 mod ws;
 
-pub use host_ops::{AgentCard, AgentHealth, HostOps, HostOpsError};
+pub use event_text::{brief, event_line};
+pub use host_ops::{AgentCard, AgentHealth, AskAnswer, AskRequest, HostOps, HostOpsError};
 pub use limits::ServerLimits;
+pub use mcp::{McpAccess, McpServer, McpServerError};
 pub use server::{RunningServer, Server, ServerError};
 pub use token::Token;
 pub use trace_sink::StoreTraceSink;

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
-use tokio::sync::{Mutex, Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use windlass_core::{Clock, SystemClock};
 use windlass_gateway::AgentApi;
@@ -15,6 +15,8 @@ use windlass_runner::AgentPoolManager;
 use windlass_tasks::{AccessStore, ProjectId, Scope, StoreError, TaskStore};
 
 use crate::access::{Authenticator, RouteAccess};
+use crate::board::AgentList;
+use crate::call_slots::CallSlots;
 use crate::host_ops::HostOps;
 use crate::hosts::AllowedHosts;
 use crate::limits::ServerLimits;
@@ -22,7 +24,7 @@ use crate::listen::{self, ShutdownSignals};
 use crate::ring::Ring;
 use crate::state::{AppState, AppStateInner};
 use crate::token::Token;
-use crate::{api, assets, guard, ws};
+use crate::{api, assets, guard, mcp, ws};
 
 /// The maximum number of subscribers that read old events from the store concurrently.
 const MAX_STORE_READERS: usize = 4;
@@ -182,14 +184,14 @@ impl Server {
             ring: Ring::new(last, &limits),
             store_readers: Semaphore::new(MAX_STORE_READERS),
             highlighters: Semaphore::new(MAX_HIGHLIGHTERS),
-            agents: Mutex::new(None),
+            agents: Arc::new(AgentList::new(Arc::clone(&self.clock))),
+            call_slots: CallSlots::default(),
             stop: stop.graceful.clone(),
             prefix,
             count: AtomicU64::new(1),
             whole_store: self.store,
             store_kind: self.store_kind,
             host_ops: self.host_ops,
-            clock: self.clock,
             limits: self.limits,
             project: self.project,
             worker: self.worker,
@@ -212,6 +214,7 @@ impl Server {
 fn router(state: &AppState, agent_api: Option<&AgentApi>) -> Router {
     let mut router = Router::new()
         .nest("/api/v1", api::router())
+        .merge(mcp::router())
         .fallback(assets::file)
         .with_state(state.clone());
     if let Some(agent_api) = agent_api {

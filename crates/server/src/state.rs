@@ -6,15 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use windlass_core::{Clock, Timestamp};
+use windlass_core::Timestamp;
 use windlass_runner::AgentPoolManager;
 use windlass_tasks::{ProjectId, TaskStore};
 
 use crate::access::{Authenticator, Caller, VisibleStore};
+use crate::board::{AgentList, Board};
+use crate::call_slots::CallSlots;
 use crate::error::ApiError;
-use crate::host_ops::{AgentCard, HostOps};
+use crate::host_ops::HostOps;
 use crate::hosts::AllowedHosts;
 use crate::limits::ServerLimits;
 use crate::ring::Ring;
@@ -31,7 +33,6 @@ pub(crate) struct AppStateInner {
     /// The kind of the store, for display.
     pub(crate) store_kind: String,
     pub(crate) host_ops: Arc<dyn HostOps>,
-    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) limits: ServerLimits,
     pub(crate) authenticator: Authenticator,
     pub(crate) hosts: AllowedHosts,
@@ -45,8 +46,9 @@ pub(crate) struct AppStateInner {
     pub(crate) store_readers: Semaphore,
     /// Limits concurrent highlighting of diffs.
     pub(crate) highlighters: Semaphore,
-    /// The cached agents, with the time of their query.
-    pub(crate) agents: Mutex<Option<(std::time::Duration, Vec<AgentCard>)>>,
+    pub(crate) agents: Arc<AgentList>,
+    /// Limits the calls of MCP tools.
+    pub(crate) call_slots: CallSlots,
     /// No new requests; WebSockets are closed.
     pub(crate) stop: CancellationToken,
     pub(crate) prefix: String,
@@ -60,7 +62,14 @@ impl AppState {
 
     /// Returns the store as a caller sees it.
     pub(crate) fn store_for(&self, caller: &Caller) -> VisibleStore {
-        VisibleStore::new(Arc::clone(&self.whole_store), caller)
+        VisibleStore::new(Arc::clone(&self.whole_store), caller.projects.clone())
+    }
+
+    /// Returns the tasks as a caller sees them.
+    pub(crate) fn board_for(&self, caller: &Caller) -> Board {
+        let store = self.store_for(caller);
+        let (host_ops, agents) = (Arc::clone(&self.host_ops), Arc::clone(&self.agents));
+        Board::new(store, host_ops, agents, self.project)
     }
 
     /// Returns a unique id for a request, also across servers.
@@ -84,5 +93,14 @@ impl FromRequestParts<AppState> for VisibleStore {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
         let caller = Caller::from_request_parts(parts, state).await?;
         Ok(state.store_for(&caller))
+    }
+}
+
+impl FromRequestParts<AppState> for Board {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let caller = Caller::from_request_parts(parts, state).await?;
+        Ok(state.board_for(&caller))
     }
 }

@@ -10,7 +10,7 @@ use crate::sql::{Row, Sql, args, decode_error, sql};
 macro_rules! columns {
     () => {
         "id, project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, idempotency_key, \
-         attempt, tries, max_attempts, output, unverified, branch, usage, cancel_requested, held, created_at, \
+         attempt, tries, max_attempts, output, unverified, needs_review, tests, edits_tests, fresh, branch, usage, cancel_requested, held, created_at, \
          updated_at, completed_at, \
          (SELECT string_agg(CAST(on_id AS TEXT), ',' ORDER BY on_id) FROM dependency WHERE task_id = task.id) AS needs"
     };
@@ -43,6 +43,8 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
         .split(',')
         .filter(|part| !part.is_empty())
         .map(str::parse);
+    let attempt = row.int_as("attempt")?;
+    let fresh: u32 = row.int_as("fresh")?;
     let task = Task {
         id: row.int("id")?,
         project_id: row.int("project_id")?,
@@ -58,10 +60,15 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
         kind: WorkerKind::from_name(&kind).ok_or_else(|| decode_error("kind", &kind))?,
         agent: row.opt_text("agent")?,
         idempotency_key: row.opt_text("idempotency_key")?,
-        attempt: row.int_as("attempt")?,
+        attempt,
         max_attempts: row.int_as("max_attempts")?,
         output: row.opt_text("output")?,
         unverified: row.flag("unverified")?,
+        needs_review: row.flag("needs_review")?,
+        tests: row.json("tests")?,
+        edits_tests: row.flag("edits_tests")?,
+        // Until the next attempt starts.
+        fresh: fresh > 0 && fresh == attempt,
         branch: row.opt_text("branch")?,
         usage: if usage.is_empty() {
             Usage::default()

@@ -13,11 +13,28 @@ pub struct Approval {
     pub id: RecordId,
     /// The request.
     #[serde(flatten)]
-    pub asked: NewApproval,
+    pub request: NewApproval,
     /// When the request was made.
     pub created_at: Timestamp,
     /// The decision. `None` while the request is pending.
     pub decision: Option<ApprovalDecision>,
+}
+
+impl Approval {
+    /// Returns why a chosen option has no effect: another one was chosen first, or the request was withdrawn.
+    pub fn rejection(&self, option: &str) -> Option<String> {
+        let id = self.id;
+        let decision = self.decision.as_ref();
+        match decision.and_then(|decision| decision.option.as_deref()) {
+            Some(chosen) if chosen == option => None,
+            Some(other) => Some(format!(
+                "permission request {id} was already decided: {other}"
+            )),
+            None => Some(format!(
+                "permission request {id} was withdrawn: its turn has ended"
+            )),
+        }
+    }
 }
 
 /// A permission request to be stored.

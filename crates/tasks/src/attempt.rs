@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use windlass_core::{Timestamp, Usage};
 
 use crate::id::{AttemptNumber, AttemptRef, ProjectId, TaskId};
-use crate::record::Proof;
+use crate::proof::Proof;
 use crate::task::{Task, WorkerKind};
 
 /// The maximum number of correction rounds per attempt, in which the agent fixes failing tests.
@@ -83,6 +83,15 @@ pub struct Release {
     pub usage: Usage,
 }
 
+/// The recorded change of an earlier attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierChange {
+    /// The number of the attempt.
+    pub attempt: AttemptNumber,
+    /// The commit that keeps its change.
+    pub commit: String,
+}
+
 /// The stored outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -149,6 +158,9 @@ pub struct Attempt {
     /// Why it did not complete the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The commit that keeps the attempt's change, whatever the outcome. `None` if it changed no files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// The usage of the attempt.
     pub usage: Usage,
 }

@@ -41,6 +41,9 @@ pub enum Broadcast {
         total: u64,
         /// The duration in seconds.
         duration: f64,
+        /// Why the tests did not pass, if there are no counts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
     },
     /// A correction round started or ended.
     CorrectionAttempt {

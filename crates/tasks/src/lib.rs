@@ -10,9 +10,12 @@ mod approval;
 mod attempt;
 mod blocker;
 mod broadcast;
+mod cases;
 mod context;
 mod id;
+mod note;
 mod project;
+mod proof;
 mod record;
 mod store;
 mod task;
@@ -25,14 +28,18 @@ pub use access::{
 };
 pub use approval::{Approval, ApprovalDecision, NewApproval};
 pub use attempt::{
-    Attempt, AttemptStatus, Claim, Claimed, LeaseStatus, MAX_CORRECTIONS, Outcome, Release,
+    Attempt, AttemptStatus, Claim, Claimed, EarlierChange, LeaseStatus, MAX_CORRECTIONS, Outcome,
+    Release,
 };
 pub use blocker::{Answer, Blocker};
 pub use broadcast::{Broadcast, EventFilter, LoggedEvent};
+pub use cases::{CaseChanges, CaseResults, CaseStatus};
 pub use context::{ContextSource, RelatedFile, RelatedSymbol, TaskContext};
 pub use id::{AttemptNumber, AttemptRef, IssueId, ProjectId, RecordId, TaskId};
+pub use note::{TestNote, TestNoteKind};
 pub use project::{Issue, NewIssue, NewProject, Project};
-pub use record::{Correction, Proof, TestCase, TestCounts, TestResult, TestStatus};
+pub use proof::{Proof, TestSummary, Warning, WarningKind};
+pub use record::{Correction, TestCase, TestCounts, TestResult, TestStatus};
 pub use store::{
     Approvals, AttemptRecords, Blockers, EventLog, Leases, Projects, StoreError, StoreFuture,
     StoreResult, TaskQueue, TaskStore, Traces,
@@ -41,5 +48,9 @@ pub use task::{
     ATTEMPT_LIMIT, Dependency, Enqueued, MAX_ATTEMPTS, NewTask, Task, TaskFilter, TaskStatus,
     WorkerKind,
 };
-pub use verifier::{TestPlan, Verifier};
-pub use workspace::{Change, Commit, FileAction, FileChange, WorkingCopy, Workspace};
+pub use verifier::{
+    BaseTests, Baseline, Check, CheckRequest, Obstacle, TestPlan, TestRun, Verifier,
+};
+pub use workspace::{
+    Change, Commit, FileAction, FileChange, StaleCopy, StartPoint, WorkingCopy, Workspace,
+};

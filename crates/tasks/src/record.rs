@@ -1,8 +1,10 @@
-//! The records of attempts: test results, corrections, proofs.
+//! The records of attempts: test results and corrections.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use windlass_core::Timestamp;
+
+use crate::cases::CaseResults;
+use crate::note::TestNote;
 
 /// The outcome of a test run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -65,6 +67,12 @@ pub struct TestResult {
     pub counts: TestCounts,
     /// The tests that did not pass.
     pub failures: Vec<TestCase>,
+    /// All cases by name. `None` if the runner's output does not name them. Not stored with an attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cases: Option<CaseResults>,
+    /// Remarks on how far the result can be trusted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<TestNote>,
     /// The duration.
     pub duration_ms: u64,
     /// The output, truncated to its head and tail.
@@ -86,30 +94,4 @@ pub struct Correction {
     pub code_changes: Value,
     /// The outcome of the tests after the fix.
     pub status: TestStatus,
-}
-
-/// The record that a change passed the tests.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Proof {
-    /// The commit the attempt started from.
-    pub base: String,
-    /// The commit that contains the change.
-    pub commit: String,
-    /// The hash of that commit's tree.
-    pub tree: String,
-    /// The test command.
-    pub command: Vec<String>,
-    /// The exit code: zero.
-    pub exit_code: i32,
-    /// The counts of the run.
-    pub counts: TestCounts,
-    /// The SHA-256 of the test output.
-    pub log_sha256: String,
-    /// The duration of the tests.
-    pub duration_ms: u64,
-    /// Warnings for a reviewer: tests that the change deletes or empties, and an agent with an open network.
-    #[serde(default)]
-    pub warnings: Vec<String>,
-    /// When the proof was made.
-    pub at: Timestamp,
 }

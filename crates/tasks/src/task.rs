@@ -146,6 +146,18 @@ pub struct Task {
     pub output: Option<String>,
     /// Whether the task was completed without proof because the project has no tests.
     pub unverified: bool,
+    /// Completed with warnings in its proof, and not yet accepted by a person.
+    #[serde(default)]
+    pub needs_review: bool,
+    /// The tests that the task is about: each of them must pass.
+    #[serde(default)]
+    pub tests: Vec<String>,
+    /// The task is about the tests themselves: the tests of the base do not judge it.
+    #[serde(default)]
+    pub edits_tests: bool,
+    /// The next attempt starts from the base, not from an earlier attempt's change.
+    #[serde(default)]
+    pub fresh: bool,
     /// The branch that contains the change.
     pub branch: Option<String>,
     /// The usage of all attempts.
@@ -183,6 +195,12 @@ pub struct NewTask {
     pub idempotency_key: Option<String>,
     /// The maximum number of attempts.
     pub max_attempts: u32,
+    /// The tests that the task is about: each of them must pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
+    /// The task is about the tests themselves: the tests of the base do not judge it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub edits_tests: bool,
 }
 
 impl NewTask {
@@ -200,6 +218,8 @@ impl NewTask {
             agent: None,
             idempotency_key: None,
             max_attempts: MAX_ATTEMPTS,
+            tests: Vec::new(),
+            edits_tests: false,
         }
     }
 }

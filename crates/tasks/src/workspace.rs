@@ -10,17 +10,27 @@ use windlass_core::Result;
 use crate::id::AttemptRef;
 use crate::project::Project;
 
-/// Creates a working copy for each attempt and removes those left over after a crash.
+/// A working copy left over from an attempt whose worker died, with that attempt.
+pub type StaleCopy = (AttemptRef, Box<dyn WorkingCopy>);
+
+/// Creates a working copy for each attempt and finds those left over after a crash.
 pub trait Workspace: fmt::Debug + Send + Sync {
-    /// Creates a fresh working copy for the attempt, at the project's current commit.
+    /// Creates a working copy for the attempt at the project's current commit, its base. With `earlier`, the
+    /// commit that keeps an earlier attempt's change, the files also have that change.
+    /// [`start`](WorkingCopy::start) says whether it could be applied.
     fn open<'a>(
         &'a self,
         project: &'a Project,
         attempt: AttemptRef,
+        earlier: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Box<dyn WorkingCopy>>>;
 
-    /// Removes the working copies of attempts that are not in `live`, and returns their number.
-    fn remove_stale<'a>(&'a self, live: &'a [AttemptRef]) -> BoxFuture<'a, Result<u32>>;
+    /// Opens the working copies that no process uses and whose attempt is not live. The caller keeps their
+    /// changes and closes them. Those that cannot be opened any more are removed.
+    fn stale<'a>(
+        &'a self,
+        is_live: &'a (dyn Fn(AttemptRef) -> bool + Sync),
+    ) -> BoxFuture<'a, Result<Vec<StaleCopy>>>;
 
     /// Returns the commit that a branch of the project points to, or `None` if there is no such branch.
     fn branch_commit<'a>(
@@ -30,13 +40,29 @@ pub trait Workspace: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<Option<String>>>;
 }
 
-/// The private clone of an attempt. Dropping it does not delete the files; [`Workspace::remove_stale`] does.
+/// Where the files of a working copy came from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum StartPoint {
+    /// The base.
+    #[default]
+    Base,
+    /// The base with an earlier attempt's change.
+    Change,
+    /// The base, because the earlier attempt's change cannot be applied to it, for this reason.
+    NotApplied(String),
+}
+
+/// The private clone of an attempt. Dropping it does not delete the files: it is found again by
+/// [`Workspace::stale`].
 pub trait WorkingCopy: fmt::Debug + Send + Sync {
     /// Returns the directory in which the agent works.
     fn root(&self) -> &Path;
 
     /// Returns the commit that the attempt started from.
     fn base(&self) -> &str;
+
+    /// Returns where the files came from.
+    fn start(&self) -> &StartPoint;
 
     /// Returns the directories outside the root that a process in it must be able to read.
     fn readable_dirs(&self) -> Vec<PathBuf> {
@@ -56,12 +82,21 @@ pub trait WorkingCopy: fmt::Debug + Send + Sync {
     /// Returns the difference from the base.
     fn change(&self) -> BoxFuture<'_, Result<Change>>;
 
-    /// Commits all differences from the base with the given message.
+    /// Commits all differences from the base with the given message. Returns the base itself if nothing
+    /// differs.
     fn commit(&self, message: String) -> BoxFuture<'_, Result<Commit>>;
+
+    /// Returns the difference of a commit of this working copy from the base.
+    fn change_of<'a>(&'a self, commit: &'a Commit) -> BoxFuture<'a, Result<Change>>;
 
     /// Publishes the commit as this branch in the user's repository, with compare-and-swap. The checkout
     /// is not changed. Repeating the call with the same commit has no effect.
     fn publish<'a>(&'a self, commit: &'a Commit, branch: &'a str) -> BoxFuture<'a, Result<()>>;
+
+    /// Keeps the change as a ref in the user's repository, whatever state the files are in. Returns the commit,
+    /// whose parent is the base, or `None` if the attempt changed nothing. If the change was published, that is
+    /// the published commit. Repeating the call has no effect.
+    fn keep(&self, message: String) -> BoxFuture<'_, Result<Option<Commit>>>;
 
     /// Removes the clone.
     fn close(self: Box<Self>) -> BoxFuture<'static, Result<()>>;

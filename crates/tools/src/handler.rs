@@ -42,12 +42,12 @@ struct TypedTool<H> {
 /// Converts a handler to a tool.
 pub(crate) fn tool<H: ToolHandler>(handler: H) -> Arc<dyn Tool> {
     Arc::new(TypedTool {
-        spec: ToolSpec {
-            name: H::NAME.to_owned(),
-            description: H::DESCRIPTION.to_owned(),
-            parameters: schema::input_schema::<H::Input>(),
-            kind: H::KIND,
-        },
+        spec: ToolSpec::new(
+            H::NAME,
+            H::KIND,
+            H::DESCRIPTION,
+            schema::input_schema::<H::Input>(),
+        ),
         handler,
     })
 }
@@ -85,11 +85,8 @@ fn arguments<T: DeserializeOwned>(input: Value) -> Result<T, serde_json::Error> 
 
 /// Returns the output for a call that cannot be performed as requested.
 pub(crate) fn rejected(text: String) -> ToolOutput {
-    ToolOutput {
-        success: false,
-        output: json!({"ok": false, "detail": text}),
-        text,
-    }
+    let output = json!({"ok": false, "detail": text});
+    ToolOutput::failure(text, output)
 }
 
 /// Runs blocking work on a thread where it may block.

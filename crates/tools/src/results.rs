@@ -89,31 +89,22 @@ impl From<ShellResult> for PyRunResult {
 
 impl From<FSResult> for ToolOutput {
     fn from(result: FSResult) -> Self {
-        Self {
-            success: result.ok,
-            output: fields(&result),
-            text: result.detail,
-        }
+        let output = fields(&result);
+        Self::new(result.ok, result.detail, output)
     }
 }
 
 impl From<ShellResult> for ToolOutput {
     fn from(result: ShellResult) -> Self {
-        Self {
-            success: result.ok,
-            text: to_model_text(&result.stdout, &result.stderr, result.code),
-            output: fields(&result),
-        }
+        let text = to_model_text(&result.stdout, &result.stderr, result.code);
+        Self::new(result.ok, text, fields(&result))
     }
 }
 
 impl From<PyRunResult> for ToolOutput {
     fn from(result: PyRunResult) -> Self {
-        Self {
-            success: result.ok,
-            text: to_model_text(&result.stdout, &result.stderr, result.code),
-            output: fields(&result),
-        }
+        let text = to_model_text(&result.stdout, &result.stderr, result.code);
+        Self::new(result.ok, text, fields(&result))
     }
 }
 

@@ -7,8 +7,11 @@ mod agent_catalog;
 pub mod cli;
 pub mod config;
 mod git_history;
+mod git_settings;
 mod model_catalog;
+mod proof_file;
 mod registry;
 pub mod settings;
+mod user_program;
 
 pub use registry::default_registry;

@@ -80,7 +80,7 @@ impl ModelCatalog for ConfiguredModels {
             agent: handle,
             // A model in the name is already set in the agent; the session repeats it.
             model: agent.model,
-            folder: alias.and_then(|alias| alias.folder.clone()),
+            dir: alias.and_then(|alias| alias.folder.clone()),
             may_write: alias.is_some_and(|alias| alias.may_write),
         })
     }

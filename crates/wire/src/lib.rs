@@ -111,6 +111,7 @@ pub use response::{ModelResponse, ResponseBuilder};
 pub use response_writer::ResponseWriter;
 pub use route::Route;
 pub use stream::{StreamDecoder, StreamEncoder};
+pub use time::rfc3339;
 pub use tool::{
     FreeformTool, FunctionTool, Grammar, ToolCall, ToolChoice, ToolDefinition, ToolInputKind,
 };

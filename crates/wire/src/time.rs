@@ -1,7 +1,7 @@
-//! Formats the date that the Ollama API requires.
+//! Formats a date as the Ollama API and ACP require it.
 
 /// Formats seconds since 1970 as RFC 3339 in UTC, after Howard Hinnant's `civil_from_days`.
-pub(crate) fn rfc3339(seconds: u64) -> String {
+pub fn rfc3339(seconds: u64) -> String {
     const DAY: u64 = 86_400;
     // Years after 9999 would need another format and do not occur.
     let seconds = seconds.min(253_402_300_799);

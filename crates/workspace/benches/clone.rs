@@ -112,7 +112,7 @@ fn bench_clone(bencher: Bencher, files: usize, mechanism: Mechanism) {
         task += 1;
         runtime.block_on(async {
             let attempt = AttemptRef { task, number: 1 };
-            let clone = clones.open(&project, attempt).await.unwrap();
+            let clone = clones.open(&project, attempt, None).await.unwrap();
             std::fs::write(clone.root().join("dir-0/0.txt"), format!("{task}\n")).unwrap();
             let message = format!("Change\n\nTask-Id: {task}\nAttempt: 1\n");
             let commit = clone.commit(message).await.unwrap();

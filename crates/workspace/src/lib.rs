@@ -1,7 +1,8 @@
 //! Working copies for task attempts: confined paths, private clones, test runs and merges.
 //!
 //! The main types are [`Clones`], which gives each attempt a private clone, and [`TestRunner`],
-//! which detects a project's test command and runs it. [`merge`](Clones::merge) and
+//! which detects a project's test command and runs it. [`Judge`] tests the commits of attempts in fresh
+//! checkouts. [`merge`](Clones::merge) and
 //! [`verify`](Clones::verify) work on a finished change.
 //!
 //! Out of scope: the crate starts no agent, stores no task, and never touches the user's checkout
@@ -12,19 +13,27 @@ mod clone;
 mod diff;
 mod error;
 mod git;
+mod judge;
+mod keep;
+mod last_use;
 mod merge;
 mod nested;
 pub mod paths;
 mod publish;
+mod setup;
 mod test_runner;
 mod verify;
 
-pub use clone::{AttemptClone, Clones, readable_dirs};
+pub use clone::{AttemptClone, Clones, Prepared, Retention, readable_dirs};
 pub use error::{Error, Result};
 pub use git::head_commit;
+pub use judge::{Judge, proposed_settings};
 pub use merge::{MergeOutcome, Merged};
 pub use nested::new_repositories;
-pub use test_runner::{TestRunner, TestSettings};
+pub use setup::{Preparation, Source};
+pub use test_runner::{
+    SubProject, TestProposal, TestRunner, TestSettings, commands_for, propose_tests, sub_projects,
+};
 pub use verify::Verification;
 
 /// Runs file operations on a thread that may block.

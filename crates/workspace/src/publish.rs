@@ -61,7 +61,7 @@ pub(crate) async fn publish(
             return Ok(());
         }
         error = output.into_error().to_string();
-        stale_lock::wait_or_remove(&repository.common, branch)
+        stale_lock::wait_or_remove(&repository.common, &name)
             .await
             .map_err(|error| Error::branch(branch, format!("is still locked: {error}")))?;
     }

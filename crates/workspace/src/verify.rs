@@ -4,9 +4,10 @@ use std::path::Path;
 
 use windlass_tasks::{Proof, TestResult};
 
-use crate::clone::{Clones, LockedDir, OpenClone};
+use crate::clone::{Checkout, CheckoutSource, Clones};
 use crate::error::{Error, Result};
 use crate::git::Repository;
+use crate::setup::{Preparation, Source};
 use crate::test_runner::TestRunner;
 
 /// The result of verifying a proof.
@@ -53,10 +54,13 @@ impl Clones {
         if repository.query(&self.git, &descends).await?.code != 0 {
             differences.push(format!("the commit does not descend from {}", proof.base));
         }
-        let dir = LockedDir::new(&self.dir)?;
-        let clone =
-            OpenClone::create_in(self, repository, &format, &proof.commit, &dir.path).await?;
-        let result = tests.run(&clone.work, &proof.command).await?;
+        let from = CheckoutSource::repository(self, repository, &format).await?;
+        let checkout = Checkout::create(self, &from, &proof.commit, &tree).await?;
+        let source = Source::Change(&proof.commit);
+        let result = match tests.prepare(&checkout.work, source).await? {
+            Preparation::Ready(_) => tests.run(&checkout.work, &proof.command).await?,
+            Preparation::Failed(result) => *result,
+        };
         compare(proof, &result, &mut differences);
         Ok(Verification {
             result: Some(result),

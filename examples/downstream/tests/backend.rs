@@ -7,7 +7,7 @@ use windlass_testkit::scenario::run_scenarios;
 
 /// Creates the agent that a case of the suite needs.
 fn agent(script: &CaseScript) -> windlass_core::Result<AgentHandle> {
-    let answers = script.scenes.iter().map(|turn| {
+    let answers = script.turns.iter().map(|turn| {
         let answer = match &turn.act {
             Action::Say(text) | Action::UseTool { say: text, .. } => Answer::Text(text.clone()),
             Action::RecallFirstPrompt => Answer::FirstPrompt,

@@ -303,13 +303,16 @@ impl AcpAgent {
         let asks_permission = policy != PermissionPolicy::Allow || !rules.is_empty();
         let by_policy = self.preset.quirks.mode(policy, asks_permission);
         // A configured mode may let the agent write without asking.
-        let is_read_only = options.access == DirAccess::ReadOnly;
-        let configured_mode = self.settings.mode.as_deref().filter(|_| !is_read_only);
+        let is_requested = options.access == DirAccess::ReadOnly;
+        let configured_mode = self.settings.mode.as_deref().filter(|_| !is_requested);
+        let access = options.effective_access(self.settings.permissions.as_ref());
+        let is_read_only = access == DirAccess::ReadOnly && configured_mode.is_none();
         let model = self
             .model(options)
             .filter(|_| !self.preset.quirks.model_is_launch_arg);
         let requested = RequestedOptions {
             mode: configured_mode.or(by_policy),
+            is_read_only,
             model: model.as_deref(),
             options: &self.settings.options,
         };

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use agent_client_protocol::v1::schema::{RequestPermissionRequest, SessionNotification};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::{Semaphore, SetOnce, mpsc};
 use windlass_core::{AgentEvent, ErrorCode, TurnDiagnostics};
@@ -112,19 +112,19 @@ impl SessionRouter {
     /// Registers a turn of this session, and returns the receiver of its messages.
     pub(super) fn open(&self, session: &str) -> mpsc::Receiver<SessionMessage> {
         let (sender, receiver) = mpsc::channel(TURN_QUEUE);
-        self.lock().insert(session.to_owned(), sender);
+        self.turns.lock().insert(session.to_owned(), sender);
         receiver
     }
 
     /// Removes the turn of this session.
     pub(super) fn close(&self, session: &str) {
-        self.lock().remove(session);
+        self.turns.lock().remove(session);
     }
 
     /// Delivers a message to the session's turn. Without a turn, the message is replayed history or came too
     /// late, and is dropped; dropping a permission request answers it as cancelled.
     pub(super) async fn deliver(&self, session: &str, message: SessionMessage) {
-        let turn = self.lock().get(session).cloned();
+        let turn = self.turns.lock().get(session).cloned();
         if let Some(turn) = turn {
             let _ = turn.send(message).await;
         }
@@ -148,14 +148,14 @@ impl SessionRouter {
 
     /// Delivers an event of the process to every turn, if there is space in the queue.
     pub(super) fn event(&self, event: &AgentEvent) {
-        for turn in self.lock().values() {
+        for turn in self.turns.lock().values() {
             let _ = turn.try_send(SessionMessage::Other(event.clone(), String::new()));
         }
     }
 
     fn broadcast_custom(&self, session: Option<&str>, kind: &str, line: &str) {
         let payload = serde_json::from_str(line).unwrap_or_else(|_| Value::from(line));
-        for (name, turn) in self.lock().iter() {
+        for (name, turn) in self.turns.lock().iter() {
             if session.is_none_or(|session| session == name) {
                 let event = AgentEvent::custom(kind, payload.clone());
                 let _ = turn.try_send(SessionMessage::Other(event, line.to_owned()));
@@ -190,9 +190,5 @@ impl SessionRouter {
     /// Waits until the process has ended.
     pub(super) async fn wait_ended(&self) -> &ConnectionEnd {
         self.end.wait().await
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, mpsc::Sender<SessionMessage>>> {
-        self.turns.lock()
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct OfferedOptions {
 pub(super) struct RequestedOptions<'a> {
     /// The mode.
     pub(super) mode: Option<&'a str>,
+    /// Whether the session may not write. A mode of the agent for that is preferred to `mode`.
+    pub(super) is_read_only: bool,
     /// The model, if it is set per session.
     pub(super) model: Option<&'a str>,
     /// Further options, by their IDs.
@@ -38,7 +40,8 @@ pub(super) async fn apply(
     offered: &OfferedOptions,
     requested: &RequestedOptions<'_>,
 ) -> Result<()> {
-    if let Some(mode) = requested.mode {
+    let has_own_mode = requested.is_read_only && set_read_only(connection, session, offered).await;
+    if let Some(mode) = requested.mode.filter(|_| !has_own_mode) {
         set_mode(connection, session, offered, mode).await?;
     }
     if let Some(model) = requested.model {
@@ -55,17 +58,53 @@ pub(super) async fn apply(
     Ok(())
 }
 
+/// The names of modes in which an agent changes no files, the strictest first.
+const READ_ONLY_MODES: &[&str] = &["read-only", "ask", "plan"];
+
+/// Selects the agent's own mode for sessions that may not write, if it has one. The sandbox enforces it anyway, so an
+/// agent that refuses the mode is used without it.
+async fn set_read_only(connection: &Connection, session: &str, offered: &OfferedOptions) -> bool {
+    let Some(mode) = read_only_mode(offered) else {
+        return false;
+    };
+    let set = set_mode(connection, session, offered, &mode).await;
+    if let Err(error) = &set {
+        tracing::warn!(%error, mode, "the agent refused its read-only mode");
+    }
+    set.is_ok()
+}
+
+/// Returns the offered mode in which the agent changes no files. Some agents identify modes by an address that ends
+/// with the name.
+fn read_only_mode(offered: &OfferedOptions) -> Option<String> {
+    let option = by_category(offered, &SessionConfigOptionCategory::Mode);
+    let select = option.and_then(|option| match &option.kind {
+        SessionConfigKind::Select(select) => Some(values(&select.options)),
+        _ => None,
+    });
+    let names: Vec<String> = mode_names(offered)
+        .chain(select.into_iter().flatten())
+        .collect();
+    let is_named = |name: &&String, wanted: &str| name.rsplit('#').next() == Some(wanted);
+    let mut found = READ_ONLY_MODES
+        .iter()
+        .filter_map(|wanted| names.iter().find(|name| is_named(name, wanted)));
+    found.next().cloned()
+}
+
+fn mode_names(offered: &OfferedOptions) -> impl Iterator<Item = String> {
+    let modes = offered.modes.iter();
+    let modes = modes.flat_map(|modes| &modes.available_modes);
+    modes.map(|mode| mode.id.0.to_string())
+}
+
 async fn set_mode(
     connection: &Connection,
     session: &str,
     offered: &OfferedOptions,
     mode: &str,
 ) -> Result<()> {
-    let modes = offered
-        .modes
-        .iter()
-        .flat_map(|modes| &modes.available_modes);
-    let names: Vec<String> = modes.map(|mode| mode.id.0.to_string()).collect();
+    let names: Vec<String> = mode_names(offered).collect();
     if offered
         .modes
         .as_ref()
@@ -160,4 +199,61 @@ fn unknown(key: &str, offered: impl Iterator<Item = String>) -> Error {
         format!("expected one of {}", offered.join(", "))
     };
     Error::config(key, problem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offered(modes: &[&str], values: &[&str]) -> OfferedOptions {
+        let modes: Vec<_> = modes
+            .iter()
+            .map(|id| json!({ "id": id, "name": id }))
+            .collect();
+        let modes = json!({ "currentModeId": "default", "availableModes": modes });
+        let values: Vec<_> = values
+            .iter()
+            .map(|value| json!({ "value": value, "name": value }))
+            .collect();
+        let option = json!({
+            "id": "mode", "name": "Mode", "category": "mode", "type": "select",
+            "currentValue": "default", "options": values,
+        });
+        OfferedOptions {
+            modes: serde_json::from_value(modes).unwrap(),
+            options: vec![serde_json::from_value(option).unwrap()],
+        }
+    }
+
+    /// The lists are those of the real agents.
+    #[test]
+    fn mode_of_an_agent_that_changes_no_files_is_found() {
+        const SPEC: &str = "https://agentclientprotocol.com/protocol/session-modes";
+        let plan = format!("{SPEC}#plan");
+        let copilot = [
+            &format!("{SPEC}#agent"),
+            &*plan,
+            &format!("{SPEC}#autopilot"),
+        ];
+        for (modes, values, expected) in [
+            (
+                &["default", "acceptEdits", "plan", "dontAsk"][..],
+                &[][..],
+                Some("plan"),
+            ),
+            (
+                &["read-only", "workspace-write", "agent"],
+                &[],
+                Some("read-only"),
+            ),
+            (&["default", "autoEdit", "yolo", "plan"], &[], Some("plan")),
+            (&["agent", "plan", "ask"], &[], Some("ask")),
+            (&[], &["build", "plan"], Some("plan")),
+            (&[], &copilot, Some(&*plan)),
+            (&["auto", "approve", "planner"], &["a/plan"], None),
+        ] {
+            let found = read_only_mode(&offered(modes, values));
+            assert_eq!(found.as_deref(), expected, "{modes:?} {values:?}");
+        }
+    }
 }

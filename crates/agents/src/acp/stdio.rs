@@ -143,11 +143,11 @@ async fn next(child: &mut Child, router: &SessionRouter) -> Option<String> {
 async fn end_reason(child: &mut Child) -> ConnectionEnd {
     let mut code = None;
     let how = match timeout(EXIT_TIMEOUT, child.wait()).await {
-        Ok(Ok(exit)) if exit.why == ExitReason::Deadline => {
+        Ok(Ok(exit)) if exit.reason == ExitReason::Deadline => {
             "exceeded its maximum lifetime".to_owned()
         }
         Ok(Ok(ExitStatus {
-            why: ExitReason::Limit(exceeded),
+            reason: ExitReason::Limit(exceeded),
             ..
         })) => format!("was killed: {exceeded}"),
         Ok(Ok(exit)) => {

@@ -77,7 +77,7 @@ fn spec(
 fn events(agent: &str, output: &Output) -> Vec<AgentEvent> {
     let (stdout, stderr) = (output.stdout.text(), output.stderr.text());
     let exit = output.exit;
-    let end = match exit.why {
+    let end = match exit.reason {
         ExitReason::Exited if exit.code == 0 => AgentEvent::result(stdout.trim_end()),
         ExitReason::Exited => {
             // Without stderr, what it prints instead of an answer is the reason.

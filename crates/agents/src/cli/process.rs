@@ -112,7 +112,7 @@ impl AgentProcess {
                 return (error.into(), TurnDiagnostics::default());
             }
         };
-        let end = match exit.why {
+        let end = match exit.reason {
             ExitReason::Stopped => Error::Cancelled.into(),
             ExitReason::Limit(exceeded) => failure::limit_error(self.program.name, exceeded),
             ExitReason::Deadline | ExitReason::Stalled => AgentEvent::from(Error::Timeout {

@@ -1,7 +1,7 @@
 //! Qwen Code: its one-shot mode, which uses a variant of Claude's stream-json.
 
 use serde_json::Value;
-use windlass_core::{AgentHandle, Capabilities, PermissionPolicy, Result};
+use windlass_core::{AgentHandle, Capabilities, DirAccess, PermissionPolicy, Result};
 
 use super::claude::StreamJson;
 use super::{CliProfile, IoMode, RunContext, SessionNaming, SessionStart, Transport};
@@ -48,6 +48,7 @@ fn command(run: &RunContext<'_>) -> CommandLine {
     command.option(
         "approval-mode",
         match run.permissions {
+            _ if run.access == DirAccess::ReadOnly => "plan",
             PermissionPolicy::Allow => "yolo",
             _ => "default",
         },

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use windlass_core::{Clock, ErrorCode};
 
 /// The longest cool-down that a provider may request; a larger value is assumed to be a mistake.
@@ -71,14 +71,14 @@ impl Cooldowns {
             by_provider: retry_after.is_some(),
             code,
         };
-        if let Some(slot) = self.lock().get_mut(node) {
+        if let Some(slot) = self.cooldowns.lock().get_mut(node) {
             *slot = Some(cooldown);
         }
     }
 
     /// Ends the cool-down of a node that answered.
     pub(super) fn record_success(&self, node: usize) {
-        if let Some(slot) = self.lock().get_mut(node) {
+        if let Some(slot) = self.cooldowns.lock().get_mut(node) {
             *slot = None;
         }
     }
@@ -87,7 +87,7 @@ impl Cooldowns {
     pub(super) fn order(&self) -> NodeOrder {
         let now = self.clock.elapsed();
         let mut order = NodeOrder::default();
-        for (node, cooldown) in self.lock().iter().enumerate() {
+        for (node, cooldown) in self.cooldowns.lock().iter().enumerate() {
             match cooldown {
                 Some(cooldown) if cooldown.until > now => {
                     order.cooling.push((node, *cooldown, cooldown.until - now));
@@ -103,10 +103,6 @@ impl Cooldowns {
         usable.sort();
         order.nodes.extend(usable.into_iter().map(|(_, node)| node));
         order
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Option<Cooldown>>> {
-        self.cooldowns.lock()
     }
 }
 

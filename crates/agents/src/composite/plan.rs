@@ -181,7 +181,7 @@ impl TurnRunner for PlannerTurns<'_> {
 
 /// Converts a structured-output error into an agent error.
 fn into_agent_error(error: windlass_core::structured::Error) -> Error {
-    match *error.fault {
+    match *error.kind {
         StructuredErrorKind::Agent(error) => error,
         kind => Error::agent(ErrorCode::BackendError, kind.to_string()),
     }

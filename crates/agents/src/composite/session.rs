@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use windlass_core::{SessionId, SessionOptions};
 
@@ -61,7 +61,7 @@ impl CompositeSession {
 
     /// Returns the same conversation with other options. Every node session must be resumed with them.
     pub(super) fn with_options(&self, options: SessionOptions) -> Self {
-        for node in &mut self.lock().nodes {
+        for node in &mut self.conversation.lock().nodes {
             node.current = false;
         }
         Self {
@@ -72,12 +72,17 @@ impl CompositeSession {
 
     /// Returns the state of the node.
     pub(super) fn node_session(&self, node: usize) -> NodeSession {
-        self.lock().nodes.get(node).cloned().unwrap_or_default()
+        self.conversation
+            .lock()
+            .nodes
+            .get(node)
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// Sets the session in which the node continues.
     pub(super) fn set_node_session(&self, node: usize, session: SessionId) {
-        if let Some(entry) = self.lock().nodes.get_mut(node) {
+        if let Some(entry) = self.conversation.lock().nodes.get_mut(node) {
             entry.session = Some(session);
             entry.current = true;
         }
@@ -87,7 +92,7 @@ impl CompositeSession {
     /// it.
     pub(super) fn adopt_node_session(&self, node: usize, session: SessionId) {
         self.set_node_session(node, session);
-        let mut conversation = self.lock();
+        let mut conversation = self.conversation.lock();
         conversation.dropped = 1;
         conversation.preferred_node = Some(node);
         if let Some(entry) = conversation.nodes.get_mut(node) {
@@ -97,19 +102,19 @@ impl CompositeSession {
 
     /// Returns the node to try first, if there is one.
     pub(super) fn preferred_node(&self) -> Option<usize> {
-        self.lock().preferred_node
+        self.conversation.lock().preferred_node
     }
 
     /// Forgets the node's session and the turns that the node had seen.
     pub(super) fn clear_node_session(&self, node: usize) {
-        if let Some(entry) = self.lock().nodes.get_mut(node) {
+        if let Some(entry) = self.conversation.lock().nodes.get_mut(node) {
             *entry = NodeSession::default();
         }
     }
 
     /// Returns the prompt for a node. If the node missed turns, they precede the prompt as a transcript.
     pub(super) fn prompt_for(&self, node: usize, prompt: &str) -> String {
-        let conversation = self.lock();
+        let conversation = self.conversation.lock();
         let seen = conversation
             .nodes
             .get(node)
@@ -119,12 +124,12 @@ impl CompositeSession {
 
     /// Returns the whole conversation followed by the prompt, for a node without a session.
     pub(super) fn full_prompt(&self, prompt: &str) -> String {
-        self.lock().since(0, prompt)
+        self.conversation.lock().since(0, prompt)
     }
 
     /// Appends a turn that the node answered, and drops the oldest turns above the size limit.
     pub(super) fn record_answer(&self, node: usize, prompt: &str, answer: &str) {
-        let mut conversation = self.lock();
+        let mut conversation = self.conversation.lock();
         conversation.bytes += prompt.len() + answer.len();
         conversation
             .turns
@@ -144,7 +149,7 @@ impl CompositeSession {
 
     /// Sets the id under which other processes can resume the session. Returns `true` if it is new.
     pub(super) fn set_announced_id(&self, id: &SessionId) -> bool {
-        let mut conversation = self.lock();
+        let mut conversation = self.conversation.lock();
         let is_new = conversation.announced_id.as_ref() != Some(id);
         conversation.announced_id = Some(id.clone());
         is_new
@@ -152,7 +157,7 @@ impl CompositeSession {
 
     /// Starts a turn and returns its stop signal.
     pub(super) fn begin_turn(&self) -> Arc<Notify> {
-        let mut conversation = self.lock();
+        let mut conversation = self.conversation.lock();
         // A stop signal that arrived too late for the last turn must not end this one.
         conversation.stop = Arc::default();
         Arc::clone(&conversation.stop)
@@ -160,11 +165,7 @@ impl CompositeSession {
 
     /// Signals the running turn to stop.
     pub(super) fn stop(&self) {
-        self.lock().stop.notify_one();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, SharedConversation> {
-        self.conversation.lock()
+        self.conversation.lock().stop.notify_one();
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use futures::StreamExt;
 use futures::stream::BoxStream;
-use windlass_core::{AgentHandle, TraceCollector};
+use windlass_core::{AgentHandle, Masker, TraceCollector};
 use windlass_wire::{ModelEvent, ModelRequest};
+
+use super::masked::MaskedEvents;
 
 /// Answers a conversation that the caller stores, with the tools of the caller.
 ///
@@ -35,8 +38,35 @@ pub(crate) fn with_completion_model(
     handle.with_extra(NativeCompletion(model))
 }
 
-/// Returns the completion model of an agent, if it has one: a model does, and so does a composite of models only.
+/// Returns the completion model of an agent, if it has one: a model does, and so does a composite of models only. Its
+/// answers are masked like the events of the agent.
 pub fn completion_model(handle: &AgentHandle) -> Option<Arc<dyn CompletionModel>> {
     let native = handle.extra::<NativeCompletion>()?;
-    Some(Arc::clone(&native.0))
+    let model = Arc::clone(&native.0);
+    if handle.masker().is_empty() {
+        return Some(model);
+    }
+    let masker = handle.masker().clone();
+    Some(Arc::new(MaskedModel { model, masker }))
+}
+
+/// A completion model whose answers, errors and trace contain no known secret.
+struct MaskedModel {
+    model: Arc<dyn CompletionModel>,
+    masker: Masker,
+}
+
+impl CompletionModel for MaskedModel {
+    fn complete_traced(
+        &self,
+        request: ModelRequest,
+        nodes: &TraceCollector,
+    ) -> BoxStream<'static, ModelEvent> {
+        let nodes = nodes.with_masker(self.masker.clone());
+        let events = self.model.complete_traced(request, &nodes);
+        let mut masked = MaskedEvents::new(self.masker.clone());
+        events
+            .flat_map(move |event| futures::stream::iter(masked.push(event)))
+            .boxed()
+    }
 }

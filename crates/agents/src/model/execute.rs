@@ -7,6 +7,7 @@ use windlass_core::{
 
 /// The result of executing a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExecSummary {
     /// The number of steps.
     pub steps: u32,

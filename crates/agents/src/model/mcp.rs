@@ -14,12 +14,12 @@ pub(super) fn tools(servers: &Arc<McpServers>) -> Vec<Arc<dyn Tool>> {
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     for tool in servers.tools() {
         tools.push(Arc::new(ServerTool {
-            spec: ToolSpec {
-                name: sanitize_name(&tool.qualified_name()),
-                description: tool.description.clone(),
-                parameters: tool.input_schema.clone(),
-                kind: ToolKind::Execute,
-            },
+            spec: ToolSpec::new(
+                sanitize_name(&tool.qualified_name()),
+                ToolKind::Execute,
+                tool.description.clone(),
+                tool.input_schema.clone(),
+            ),
             server: tool.server.clone(),
             name: tool.name.clone(),
             servers: Arc::clone(servers),
@@ -114,12 +114,7 @@ impl ResourceTool {
 
     fn new(servers: &Arc<McpServers>, name: &str, description: &str, parameters: Value) -> Self {
         Self {
-            spec: ToolSpec {
-                name: name.to_owned(),
-                description: description.to_owned(),
-                parameters,
-                kind: ToolKind::Read,
-            },
+            spec: ToolSpec::new(name, ToolKind::Read, description, parameters),
             servers: Arc::clone(servers),
             reads: false,
         }
@@ -185,19 +180,12 @@ fn success_output(value: Value) -> ToolOutput {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    ToolOutput {
-        success: true,
-        text,
-        output: value,
-    }
+    ToolOutput::success(text, value)
 }
 
 fn error_output(problem: String) -> ToolOutput {
-    ToolOutput {
-        success: false,
-        output: json!({ "error": problem }),
-        text: problem,
-    }
+    let output = json!({ "error": problem });
+    ToolOutput::failure(problem, output)
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ mod completion;
 mod execute;
 pub(crate) mod failure;
 mod kind;
+mod masked;
 mod mcp;
 mod mode;
 mod permission;

@@ -70,7 +70,7 @@ async fn run_version(
     settings: &ProgramSettings,
     context: &AgentContext,
 ) -> sandbox::Result<Version> {
-    let mut profile = launch::allow(Profile::agent().network(false), settings, context);
+    let mut profile = launch::allow(Profile::agent(), settings, context);
     let mut moved_to = None;
     if program.probe == VersionProbe::FlagWithState {
         let state = StateDirs::new(program, settings, context);

@@ -460,6 +460,7 @@ async fn settings_are_sent_to_the_agent() {
         command: "sh".to_owned(),
         args: vec!["-c".to_owned()],
         env: [("KEY".to_owned(), "value".to_owned())].into(),
+        network: None,
     };
     let options = SessionOptions {
         mcp_servers: vec![server],

@@ -21,13 +21,13 @@ impl BackendUnderTest for Peer {
     fn agent<'a>(&'a self, case: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
         Box::pin(async move {
             let harness = Harness::new();
-            let scenes: Vec<Value> = case
-                .scenes
+            let turns: Vec<Value> = case
+                .turns
                 .iter()
-                .map(|scene| peer_turn(case, scene))
+                .map(|turn| peer_turn(case, turn))
                 .collect();
-            let file = harness.state().join("scenes.json");
-            std::fs::write(&file, json!(scenes).to_string()).unwrap();
+            let file = harness.state().join("turns.json");
+            std::fs::write(&file, json!(turns).to_string()).unwrap();
             let context = harness.context(&[acp::bin_dir()]).await;
             let command = json!({ "command": ["acp-peer", "play", file], "readable": [file], "writable": ["~/.peer"], "permissions": "allow" });
             let handle = windlass_agents::acp::factory(None, context)(&command);
@@ -44,8 +44,8 @@ impl BackendUnderTest for Peer {
 }
 
 /// Returns a turn of the case in the format of the fake agent.
-fn peer_turn(case: &CaseScript, scene: &ScriptedTurn) -> Value {
-    let act = match &scene.act {
+fn peer_turn(case: &CaseScript, turn: &ScriptedTurn) -> Value {
+    let act = match &turn.act {
         Action::UseTool { succeeds: true, .. } => "tool-succeeds",
         Action::UseTool { .. } => "tool-fails",
         Action::HangInTool => "tool-hangs",
@@ -53,11 +53,11 @@ fn peer_turn(case: &CaseScript, scene: &ScriptedTurn) -> Value {
         Action::SayThenHang(_) => "say-and-hang",
         _ => "say",
     };
-    let say = match &scene.act {
+    let say = match &turn.act {
         Action::SayThenHang(text) => text.clone(),
-        _ => case.answer(scene).unwrap_or_default(),
+        _ => case.answer(turn).unwrap_or_default(),
     };
-    json!({ "prompt": scene.prompt, "act": act, "say": say })
+    json!({ "prompt": turn.prompt, "act": act, "say": say })
 }
 
 /// Returns the case as a script.
@@ -66,10 +66,10 @@ fn peer_turn(case: &CaseScript, scene: &ScriptedTurn) -> Value {
 /// matched first. The answer after a tool call has no condition, so it is matched after all others.
 pub(crate) fn script(case: &CaseScript) -> Value {
     let all: Vec<Value> = case
-        .scenes
+        .turns
         .iter()
         .rev()
-        .flat_map(|scene| turns(case, scene))
+        .flat_map(|turn| turns(case, turn))
         .collect();
     let (conditional, unconditional): (Vec<Value>, Vec<Value>) =
         all.into_iter().partition(|turn| turn.get("when").is_some());
@@ -84,10 +84,10 @@ pub(crate) fn script(case: &CaseScript) -> Value {
 }
 
 /// Returns a turn of the case as turns of a script.
-fn turns(case: &CaseScript, scene: &ScriptedTurn) -> Vec<Value> {
+fn turns(case: &CaseScript, turn: &ScriptedTurn) -> Vec<Value> {
     let text = |text: &str| json!({ "text": text });
     let shell = |command: &str| json!({ "shell": { "command": command } });
-    let when = json!({ "contains": scene.prompt });
+    let when = json!({ "contains": turn.prompt });
     let say = |answer: &str| {
         // An answer that must match a schema is sent through the tool that the agent offers for it.
         let part = match serde_json::from_str::<Value>(answer) {
@@ -96,10 +96,10 @@ fn turns(case: &CaseScript, scene: &ScriptedTurn) -> Vec<Value> {
         };
         json!({ "when": when, "answer": [part] })
     };
-    match &scene.act {
+    match &turn.act {
         Action::Say(answer) => vec![say(answer)],
         Action::EchoPrompt | Action::RecallFirstPrompt => {
-            vec![say(&case.answer(scene).unwrap_or_default())]
+            vec![say(&case.answer(turn).unwrap_or_default())]
         }
         Action::UseTool { succeeds, say } => {
             let command = if *succeeds { "true" } else { "exit 3" };

@@ -1,11 +1,13 @@
 //! A turn that may not write writes nothing, whatever the agent does, and its events say why.
 
 use serde_json::{Value, json};
+use windlass_agents::cli::{self, RunContext, SessionStart};
 use windlass_agents::composite::{Composite, CompositeKind, CompositeProfile, Node};
-use windlass_agents::{acp, cursor};
+use windlass_agents::{ProgramSettings, acp, cursor};
 use windlass_core::{
     AgentEvent, AgentHandle, DirAccess, PermissionPolicy, PermissionRule, SessionOptions, ToolKind,
 };
+use windlass_sandbox::Mechanism;
 use windlass_testkit::MockAgent;
 
 use super::harness::{Harness, turn};
@@ -180,4 +182,75 @@ async fn p16_planner_of_a_composite_cannot_write() {
     );
     let names: Vec<_> = harness.work().read_dir().unwrap().flatten().collect();
     assert_eq!(names.len(), 2, "{names:?}");
+}
+
+/// Returns the arguments of one run over each transport, by the names of agent and transport.
+fn arguments(access: DirAccess, permissions: PermissionPolicy) -> Vec<(String, Vec<String>)> {
+    let settings = ProgramSettings::default();
+    let transports = cli::PROFILES
+        .iter()
+        .flat_map(|profile| profile.transports.iter().map(|one| (profile.name(), one)));
+    let run = |(agent, transport): (&str, &cli::Transport)| {
+        let command = (transport.command)(&RunContext {
+            settings: &settings,
+            version: transport.since,
+            mechanism: Mechanism::Bubblewrap,
+            cwd: "/work".as_ref(),
+            access,
+            readable: &[],
+            model: None,
+            permissions,
+            instructions: None,
+            rules: &[],
+            mcp_servers: &[],
+            servers_file: None,
+            schema: None,
+            schema_file: None,
+            start: SessionStart::Fresh,
+            turn: 1,
+            before: None,
+        });
+        (format!("{agent} {}", transport.name), command.args)
+    };
+    transports.map(run).collect()
+}
+
+#[test]
+fn read_only_turn_uses_the_own_mode_of_the_agent() {
+    let modes = [
+        ("claude stream-json", "--permission-mode=plan"),
+        ("claude print", "--permission-mode=plan"),
+        ("codex exec", "sandbox_mode=\"read-only\""),
+        ("qwen stream-json", "--approval-mode=plan"),
+    ];
+    let read_only = arguments(DirAccess::ReadOnly, PermissionPolicy::Deny);
+    let writing = arguments(DirAccess::Files, PermissionPolicy::Allow);
+    for (transport, mode) in modes {
+        let has_mode = |all: &[(String, Vec<String>)]| {
+            let found = all.iter().find(|(name, _)| name == transport);
+            let (_, args) = found.unwrap_or_else(|| panic!("{transport} is not in {all:?}"));
+            args.iter().any(|arg| arg.contains(mode))
+        };
+        assert!(has_mode(&read_only), "{transport}: {read_only:?}");
+        assert!(!has_mode(&writing), "{transport}: {writing:?}");
+    }
+}
+
+#[tokio::test]
+async fn read_only_session_selects_the_own_mode_of_an_acp_agent() {
+    let harness = Harness::new();
+    let mut config = writing_peer(Some("allow"));
+    config["command"] = json!(["acp-peer", "starts-in-build-mode"]);
+    config["mode"] = json!("build");
+    let agent = acp_agent(&harness, config).await;
+    let options = || SessionOptions::in_dir(harness.work());
+    agent.new_session(options()).await.unwrap();
+    assert_eq!(harness.read("../home/.peer/set"), "");
+    let read_only = SessionOptions {
+        access: DirAccess::ReadOnly,
+        ..options()
+    };
+    agent.new_session(read_only).await.unwrap();
+    let set = harness.read("../home/.peer/set");
+    assert!(set.contains("\"modeId\": \"plan\""), "{set}");
 }

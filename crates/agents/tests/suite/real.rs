@@ -194,6 +194,7 @@ async fn calls_mcp_server((agent, transport): AgentTransport) {
         command: "python3".to_owned(),
         args: vec![mcp_scripts().join("echo.py").display().to_string()],
         env: [("SECRET".to_owned(), "canary-server".to_owned())].into(),
+        network: None,
     };
     let options = SessionOptions {
         mcp_servers: vec![server],

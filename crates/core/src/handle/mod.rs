@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -130,6 +130,11 @@ impl AgentHandle {
     /// Returns a short name for logs and messages.
     pub fn name(&self) -> &'static str {
         self.inner.name
+    }
+
+    /// Returns the masker of this handle.
+    pub fn masker(&self) -> &Masker {
+        &self.inner.masker
     }
 
     /// Returns the limits of this handle's turns.
@@ -298,7 +303,7 @@ struct RunningTurnsState {
 
 impl RunningTurns {
     fn register(&self, id: &SessionId) -> Result<(TurnId, TurnGuard)> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.turns.contains_key(id) {
             return Err(Error::SessionBusy {
                 session: id.clone(),
@@ -316,13 +321,9 @@ impl RunningTurns {
     }
 
     fn cancel(&self, id: &SessionId) {
-        if let Some(stop) = self.lock().turns.get(id) {
+        if let Some(stop) = self.state.lock().turns.get(id) {
             stop.cancel();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, RunningTurnsState> {
-        self.state.lock()
     }
 }
 
@@ -335,6 +336,6 @@ struct TurnGuard {
 
 impl Drop for TurnGuard {
     fn drop(&mut self) {
-        self.running.lock().turns.remove(&self.session);
+        self.running.state.lock().turns.remove(&self.session);
     }
 }

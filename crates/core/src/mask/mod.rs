@@ -5,6 +5,7 @@
 //! receives them. It is a protection against accidents: an agent that wants to reveal a secret can encode it in a way
 //! of its own.
 
+mod chunks;
 mod encodings;
 mod event;
 mod stream;
@@ -19,6 +20,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
+pub use chunks::MaskedChunks;
 pub use encodings::{json_escape, json_forms, percent_encode, secret_encodings};
 pub(crate) use event::MaskedApprover;
 pub(crate) use stream::MaskedStream;

@@ -1,40 +1,41 @@
-//! Masks text that arrives in chunks.
+//! Masks the events of a turn.
 
-use super::Masker;
+use super::{MaskedChunks, Masker};
 use crate::{AgentEvent, BackendEvent};
 
-/// Masks the events of a turn. A secret that is split between two chunks of text is found: the end of a chunk that may
-/// be the beginning of a secret is held back until the next chunk, or until another event ends the text.
+/// Masks the events of a turn. A secret that is split between two chunks of text is found: what is held back is sent
+/// before another event, which ends the text.
 #[derive(Debug, Default)]
 pub(crate) struct MaskedStream {
     masker: Masker,
-    held: Option<HeldText>,
-}
-
-#[derive(Debug)]
-struct HeldText {
+    chunks: MaskedChunks,
+    /// The kind of the text that is held back.
     kind: TextKind,
-    text: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum TextKind {
+    #[default]
     Text,
     Thought,
 }
 
-impl HeldText {
-    fn into_event(self) -> BackendEvent {
-        match self.kind {
-            TextKind::Text => AgentEvent::Text(self.text).into(),
-            TextKind::Thought => AgentEvent::Thought(self.text).into(),
+impl TextKind {
+    fn event(self, text: String) -> BackendEvent {
+        match self {
+            Self::Text => AgentEvent::Text(text).into(),
+            Self::Thought => AgentEvent::Thought(text).into(),
         }
     }
 }
 
 impl MaskedStream {
     pub(crate) fn new(masker: Masker) -> Self {
-        Self { masker, held: None }
+        Self {
+            chunks: MaskedChunks::new(masker.clone()),
+            masker,
+            kind: TextKind::default(),
+        }
     }
 
     /// Returns the events to send now: held text, then the event, masked.
@@ -61,43 +62,36 @@ impl MaskedStream {
                 return (self.flush(), Some(BackendEvent { event, raw }));
             }
         };
-        let other = match &self.held {
-            Some(held) if held.kind != kind => self.flush(),
-            _ => None,
+        let other = if kind == self.kind {
+            None
+        } else {
+            self.flush()
         };
-        (other, self.chunk(kind, text, raw))
+        self.kind = kind;
+        (other, self.chunk(text, raw))
     }
 
-    /// Masks a chunk together with the held text, and holds back what may be the beginning of a secret.
-    fn chunk(&mut self, kind: TextKind, text: String, raw: Option<String>) -> Option<BackendEvent> {
-        let joined = match self.held.take() {
-            Some(held) => held.text + &text,
-            None => text.clone(),
-        };
-        let open = self.masker.open_tail(&joined);
-        let end = self.masker.match_across(&joined, open).unwrap_or(open);
-        let masked = self.masker.text(&joined[..end]).into_owned();
-        if end < joined.len() {
-            let text = joined[end..].to_owned();
-            self.held = Some(HeldText { kind, text });
-        }
-        if masked.is_empty() && !joined.is_empty() {
+    fn chunk(&mut self, text: String, raw: Option<String>) -> Option<BackendEvent> {
+        let is_empty = self.chunks.is_empty() && text.is_empty();
+        let masked = self.chunks.push(&text);
+        if masked.is_empty() && !is_empty {
             return None;
         }
         // The source line of a chunk that was changed contains a part of a secret.
         let raw = raw.filter(|_| masked == text);
         let raw = raw.map(|line| self.masker.text(&line).into_owned());
-        let text = HeldText { kind, text: masked };
         Some(BackendEvent {
             raw,
-            ..text.into_event()
+            ..self.kind.event(masked)
         })
     }
 
     /// Returns the held text: no secret follows.
     pub(crate) fn flush(&mut self) -> Option<BackendEvent> {
-        let mut held = self.held.take()?;
-        self.masker.string(&mut held.text);
-        Some(held.into_event())
+        if self.chunks.is_empty() {
+            return None;
+        }
+        let text = self.chunks.finish();
+        Some(self.kind.event(text))
     }
 }

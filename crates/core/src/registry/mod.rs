@@ -4,6 +4,7 @@ mod reference;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -14,10 +15,10 @@ pub use crate::lookup::{ReferenceError, UnknownName, closest};
 use crate::{AgentHandle, Error, Result};
 
 /// Creates an agent from its configuration.
-pub type BackendFactory = Box<dyn Fn(&Value) -> Result<AgentHandle> + Send + Sync>;
+pub type BackendFactory = Arc<dyn Fn(&Value) -> Result<AgentHandle> + Send + Sync>;
 
 /// The backends known to a program. It is filled once at startup and then only read.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct AgentRegistry {
     factories: BTreeMap<String, BackendFactory>,
     modules: BTreeMap<String, BTreeMap<String, Export>>,
@@ -35,7 +36,7 @@ impl AgentRegistry {
     where
         F: Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static,
     {
-        self.factories.insert(name.to_owned(), Box::new(factory));
+        self.factories.insert(name.to_owned(), Arc::new(factory));
         self
     }
 

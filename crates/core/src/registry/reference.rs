@@ -1,12 +1,14 @@
 //! Backends by reference: `module:attr` or `module.attr`.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::AgentRegistry;
 use crate::lookup::{ReferenceError, UnknownName};
 use crate::{AgentBackend, AgentHandle, Result};
 
 /// What a module exports under one attribute.
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Export {
     /// An existing agent.
@@ -14,7 +16,7 @@ pub enum Export {
     /// A type with a default constructor, called for each load. See [`Export::of`].
     Type(fn() -> AgentHandle),
     /// A function that creates an agent.
-    Factory(Box<dyn Fn() -> Result<AgentHandle> + Send + Sync>),
+    Factory(Arc<dyn Fn() -> Result<AgentHandle> + Send + Sync>),
     /// Something that is not a backend, with a description of what it is.
     Other(&'static str),
 }
@@ -27,7 +29,7 @@ impl Export {
 
     /// Exports a function that creates an agent.
     pub fn factory(make: impl Fn() -> Result<AgentHandle> + Send + Sync + 'static) -> Self {
-        Self::Factory(Box::new(make))
+        Self::Factory(Arc::new(make))
     }
 }
 

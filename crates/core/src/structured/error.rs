@@ -10,7 +10,7 @@ pub struct Error {
     /// The name of the task.
     pub task: String,
     /// The cause of the failure.
-    pub fault: Box<StructuredErrorKind>,
+    pub kind: Box<StructuredErrorKind>,
     /// How many times the agent was prompted.
     pub rounds: u32,
     /// The usage of all rounds, if the agent reports it.
@@ -53,6 +53,7 @@ pub enum StructuredErrorKind {
 
 /// One violation of a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SchemaViolation {
     /// The location in the value as a JSON pointer; empty for the value itself.
     pub path: String,
@@ -63,7 +64,7 @@ pub struct SchemaViolation {
 impl Error {
     /// Returns the stable code of this error: the agent's own code, or `BackendError` for an invalid answer.
     pub fn code(&self) -> ErrorCode {
-        match &*self.fault {
+        match &*self.kind {
             StructuredErrorKind::Agent(error) => error.code(),
             _ => ErrorCode::BackendError,
         }
@@ -72,7 +73,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.task, self.fault)?;
+        write!(f, "{}: {}", self.task, self.kind)?;
         match self.rounds {
             0 | 1 => Ok(()),
             rounds => write!(f, " (asked {rounds} times)"),
@@ -82,7 +83,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.fault)
+        Some(&self.kind)
     }
 }
 

@@ -30,6 +30,7 @@ impl Default for ValidationPolicy {
 
 /// A structured answer.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct StructuredAnswer {
     /// The value, which matches the schema.
     pub value: Value,
@@ -62,7 +63,7 @@ impl StructuredCall {
         let schema =
             Schema::new(task.schema.as_ref(), rules.validation).map_err(|error| Error {
                 task: task.name.clone(),
-                fault: Box::new(error.into()),
+                kind: Box::new(error.into()),
                 rounds: 0,
                 usage: None,
             })?;
@@ -126,10 +127,10 @@ impl StructuredCall {
     }
 
     /// Creates an error with the given cause and the usage so far.
-    pub(super) fn error(&self, fault: StructuredErrorKind) -> Error {
+    pub(super) fn error(&self, kind: StructuredErrorKind) -> Error {
         Error {
             task: self.task.name.clone(),
-            fault: Box::new(fault),
+            kind: Box::new(kind),
             rounds: self.rounds,
             usage: self.usage.clone().map(Box::new),
         }

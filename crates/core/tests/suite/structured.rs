@@ -93,7 +93,7 @@ async fn agent_error_keeps_its_code() {
         .respond_error(ErrorCode::RateLimited, "try later");
     let error = call(mock, task(SchemaMode::Prompt)).await.unwrap_err();
     assert_eq!((error.code(), error.rounds), (ErrorCode::RateLimited, 2));
-    assert_eq!(error.fault.to_string(), "try later");
+    assert_eq!(error.kind.to_string(), "try later");
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn invalid_schema_is_rejected_before_prompting() {
     let mut task = task(SchemaMode::Prompt);
     task.schema = Some(json!({ "$ref": "https://example.com/schema.json" }));
     let error = call(mock, task).await.unwrap_err();
-    let StructuredErrorKind::Agent(windlass_core::Error::InvalidInput(problem)) = &*error.fault
+    let StructuredErrorKind::Agent(windlass_core::Error::InvalidInput(problem)) = &*error.kind
     else {
         panic!("{error:?}");
     };
@@ -216,7 +216,7 @@ async fn schema_is_not_sent_in_mode_none() {
     let agent = AgentHandle::wrap(native);
     let found = structured::call(&agent, None, task(SchemaMode::None), CallOptions::default());
     assert!(matches!(
-        *found.await.unwrap_err().fault,
+        *found.await.unwrap_err().kind,
         StructuredErrorKind::SchemaViolations(_)
     ));
     let seen = seen.lock().unwrap();

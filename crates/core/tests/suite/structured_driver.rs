@@ -53,6 +53,6 @@ async fn a_failure_of_the_agent_is_the_failure_of_the_call() {
     let mut turns = turns(vec![Ok("no"), Err(failure.clone().into())]);
     let error = call().run(&mut turns).await.unwrap().unwrap_err();
     assert_eq!(error.code(), ErrorCode::RateLimited);
-    assert_eq!(*error.fault, failure.into());
+    assert_eq!(*error.kind, failure.into());
     assert_eq!(error.rounds, 1);
 }

@@ -111,7 +111,7 @@ async fn configured_folder_is_used_and_kept() {
     let dir = tempfile::TempDir::new().unwrap();
     let echo = Echo::default();
     let served = ServedModel {
-        folder: Some(dir.path().to_owned()),
+        dir: Some(dir.path().to_owned()),
         may_write: true,
         model: Some("large".to_owned()),
         ..ServedModel::new("there", AgentHandle::wrap(echo.clone()))

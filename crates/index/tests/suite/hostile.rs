@@ -29,7 +29,7 @@ fn non_utf8_names_are_skipped_and_counted() {
     harness.file(OsStr::from_bytes(b"bad\xff.rs"), "pub fn a() {}\n");
     harness.file("new\nline \u{202e}.rs", "pub fn strange_name() {}\n");
     let refresh = harness.open().last_refresh();
-    assert_eq!((refresh.files, refresh.left_out), (4, 1));
+    assert_eq!((refresh.files, refresh.skipped), (4, 1));
     assert_eq!(harness.paths("strange name").len(), 1);
 }
 
@@ -59,7 +59,7 @@ fn limits_apply_and_skipped_files_are_counted() {
     harness.file("large.rs", "// lease\n".repeat(20));
     let open = |limits| CodebaseIndex::open_with(&harness.project(), None, limits).unwrap();
     let default = IndexLimits::default();
-    let counts = |index: CodebaseIndex| (index.last_refresh().files, index.last_refresh().left_out);
+    let counts = |index: CodebaseIndex| (index.last_refresh().files, index.last_refresh().skipped);
     assert_eq!(
         counts(open(IndexLimits {
             files: 10,
@@ -99,7 +99,7 @@ fn hundred_thousand_files_are_walked_within_limits() {
     };
     let index = CodebaseIndex::open_with(&harness.project(), None, limits).unwrap();
     let refresh = index.last_refresh();
-    assert_eq!((refresh.files, refresh.left_out), (500, 99_500));
+    assert_eq!((refresh.files, refresh.skipped), (500, 99_500));
 }
 
 #[test]
@@ -138,6 +138,6 @@ fn pathological_files_are_indexed() {
     }
     harness.file("bytes.cpp", b"int caf\xe9() { return \xff\xfe; }\n");
     let refresh = harness.open().last_refresh();
-    assert_eq!((refresh.files, refresh.left_out), (13, 0));
+    assert_eq!((refresh.files, refresh.skipped), (13, 0));
     assert_eq!(harness.paths("renew lease")[0], "src/lease.rs");
 }

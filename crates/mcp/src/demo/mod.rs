@@ -63,6 +63,7 @@ pub fn server(name: &str) -> Option<McpServer> {
         command: program()?.into_os_string().into_string().ok()?,
         args: vec![DEMO_ARG.to_owned(), name.to_owned()],
         env: Default::default(),
+        network: None,
     })
 }
 

@@ -6,4 +6,5 @@ mod ends;
 mod environment;
 mod invalid_input;
 mod misbehaving;
+mod network;
 mod support;

@@ -84,6 +84,7 @@ pub(crate) fn script(name: &str, script: &str) -> McpServer {
         command: "bash".to_owned(),
         args: vec!["-c".to_owned(), script.to_owned()],
         env: Default::default(),
+        network: None,
     }
 }
 

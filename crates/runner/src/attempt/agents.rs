@@ -21,6 +21,11 @@ impl AttemptAgents {
 }
 
 impl AttemptContext<'_> {
+    /// Ends the processes of the attempt's agents, and returns when they are gone.
+    pub(super) async fn close_agents(&self) {
+        self.agents.close().await;
+    }
+
     /// Returns the agent for the task, with processes that only this attempt uses.
     pub(super) fn agent(&self) -> Result<AgentHandle> {
         let agent = self.runner.agents.resolve_for_task(&self.task)?.scoped();

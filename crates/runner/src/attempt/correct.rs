@@ -2,40 +2,59 @@
 
 use serde_json::json;
 use windlass_tasks::{
-    Broadcast, Change, Correction, TestPlan, TestResult, TestStatus, WorkingCopy,
+    Baseline, Broadcast, Change, Check, CheckRequest, Commit, Correction, TestResult, TestStatus,
+    WorkingCopy,
 };
 
+use super::commit_message::commit_message;
 use super::edit::{Edit, Editor};
+use super::verdict::{GreenVerdict, TestRules, Verdict, judge};
 use super::{AttemptContext, AttemptError, AttemptResult, prompts, retry_transient};
 use crate::template::truncate_end;
 
-/// A change that passed the tests.
+/// A commit that passed the tests.
 pub(super) struct VerifiedChange {
-    pub(super) change: Change,
-    /// The passing test run. `None` if the project is configured to have no tests.
-    pub(super) tests: Option<TestResult>,
+    pub(super) commit: Commit,
+    /// The message of the commit.
+    pub(super) message: String,
+    /// The passing test runs. `None` if the project is configured to have no tests.
+    pub(super) tests: Option<PassedTests>,
     /// The agent's explanation of the change.
     pub(super) explanation: String,
 }
 
+/// The test runs of a commit that passed.
+pub(super) struct PassedTests {
+    pub(super) check: Check,
+    pub(super) verdict: GreenVerdict,
+}
+
 /// Result of checking the current files.
 enum CheckOutcome {
-    Passed(Change, Option<TestResult>),
-    TestsFailed(Box<TestResult>),
+    Passed(Box<VerifiedChange>),
+    TestsFailed(Box<FailedTests>),
     NoChange,
     NotApplied(String),
+}
+
+/// A change that did not pass.
+struct FailedTests {
+    change: Change,
+    result: TestResult,
+    /// Why it is not green, each as a sentence.
+    reasons: Vec<String>,
 }
 
 /// Runs the first edit, the tests, and corrections until the change passes.
 pub(super) async fn edit_until_passing(
     attempt: &AttemptContext<'_>,
     working_copy: &dyn WorkingCopy,
-    plan: &TestPlan,
+    baseline: Option<&Baseline>,
     editor: &mut Editor<'_, '_>,
 ) -> AttemptResult<VerifiedChange> {
     let edit = editor.first_edit().await?;
-    let outcome = check(attempt, working_copy, plan, &edit).await?;
-    self_correction(attempt, working_copy, plan, editor, (edit, outcome)).await
+    let outcome = check(attempt, working_copy, baseline, &edit).await?;
+    self_correction(attempt, working_copy, baseline, editor, (edit, outcome)).await
 }
 
 /// `_self_correction_loop` of the worker's contract: corrects until the change passes, or asks a person after
@@ -43,7 +62,7 @@ pub(super) async fn edit_until_passing(
 async fn self_correction(
     attempt: &AttemptContext<'_>,
     working_copy: &dyn WorkingCopy,
-    plan: &TestPlan,
+    baseline: Option<&Baseline>,
     editor: &mut Editor<'_, '_>,
     (mut edit, mut outcome): (Edit, CheckOutcome),
 ) -> AttemptResult<VerifiedChange> {
@@ -51,22 +70,14 @@ async fn self_correction(
     let mut round = 0;
     loop {
         let problem = match outcome {
-            CheckOutcome::Passed(change, tests) => {
-                return Ok(VerifiedChange {
-                    change,
-                    tests,
-                    explanation: edit.description,
-                });
+            CheckOutcome::Passed(verified) if round > 0 || !leaves_failures(attempt, &verified) => {
+                return Ok(*verified);
             }
             problem => problem,
         };
         if round == rounds {
             return Err(AttemptError::Blocked {
-                question: prompts::exhausted_question(
-                    rounds,
-                    &problem.summary(),
-                    &edit.description,
-                ),
+                question: problem.question(rounds, &edit.description),
             });
         }
         round += 1;
@@ -74,58 +85,107 @@ async fn self_correction(
             .broadcast_round(round, "in_progress", Some(problem.summary()))
             .await;
         edit = editor.correct(round, &problem.for_agent()).await?;
-        outcome = check(attempt, working_copy, plan, &edit).await?;
+        outcome = check(attempt, working_copy, baseline, &edit).await?;
         record_round(attempt, round, &problem, &edit, &outcome).await?;
     }
 }
 
-/// Computes the change and tests it.
+/// Returns `true` if tests fail that failed before too, and the task does not say which tests it is about. The
+/// agent is asked once whether they are its task.
+fn leaves_failures(attempt: &AttemptContext<'_>, verified: &VerifiedChange) -> bool {
+    let has_rounds = attempt.runner.settings.rounds > 0;
+    let still_failing = |tests: &PassedTests| !tests.verdict.still_failing().is_empty();
+    has_rounds
+        && attempt.task.tests.is_empty()
+        && verified.tests.as_ref().is_some_and(still_failing)
+}
+
+/// Commits the change, and tests the commit.
 async fn check(
     attempt: &AttemptContext<'_>,
     working_copy: &dyn WorkingCopy,
-    plan: &TestPlan,
+    baseline: Option<&Baseline>,
     edit: &Edit,
 ) -> AttemptResult<CheckOutcome> {
     if let Some(why) = &edit.apply_error {
         return Ok(CheckOutcome::NotApplied(why.clone()));
     }
+    let message = commit_message(attempt, &edit.description);
+    let span = attempt.trace.span("commit");
+    let commit = working_copy.commit(message.clone()).await;
+    span.finish_with(&commit);
+    let commit = commit?;
     let span = attempt.trace.span("change");
-    let change = working_copy.change().await;
+    let change = working_copy.change_of(&commit).await;
     span.finish_with(&change);
     let change = change?;
     attempt.set_files(&change.files);
     if change.is_empty() {
         return Ok(CheckOutcome::NoChange);
     }
-    if matches!(plan, TestPlan::None) {
-        return Ok(CheckOutcome::Passed(change, None));
-    }
-    let result = run_and_record_tests(attempt, working_copy).await?;
-    Ok(match result.status {
-        TestStatus::Passed => CheckOutcome::Passed(change, Some(result)),
-        _ => CheckOutcome::TestsFailed(Box::new(result)),
-    })
+    let passed = |tests| {
+        CheckOutcome::Passed(Box::new(VerifiedChange {
+            commit: commit.clone(),
+            message,
+            tests,
+            explanation: edit.description.clone(),
+        }))
+    };
+    let Some(baseline) = baseline else {
+        return Ok(passed(None));
+    };
+    let check = run_and_record_tests(attempt, working_copy, &commit, baseline).await?;
+    let rules = TestRules {
+        named: &attempt.task.tests,
+        edits_tests: attempt.task.edits_tests,
+    };
+    Ok(
+        match judge(rules, baseline, &check, &change.weakened_tests) {
+            Verdict::Green(verdict) => passed(Some(PassedTests {
+                check,
+                verdict: *verdict,
+            })),
+            Verdict::Red(reasons) => CheckOutcome::TestsFailed(Box::new(FailedTests {
+                result: check.own.result,
+                change,
+                reasons,
+            })),
+        },
+    )
 }
 
 /// `_run_and_record_tests` of the worker's contract.
 async fn run_and_record_tests(
     attempt: &AttemptContext<'_>,
     working_copy: &dyn WorkingCopy,
-) -> AttemptResult<TestResult> {
+    commit: &Commit,
+    baseline: &Baseline,
+) -> AttemptResult<Check> {
     let runner = attempt.runner;
     attempt.report_activity("tests", "running the tests").await;
     let span = attempt.trace.span("tests");
-    let result = runner.verifier.verify(working_copy.root()).await?;
+    let request = CheckRequest {
+        commit,
+        command: &baseline.result.command,
+        baseline,
+        edits_tests: attempt.task.edits_tests,
+    };
+    let check = runner.verifier.check(working_copy, request).await?;
+    let result = &check.own.result;
     span.finish(|node| {
         node.exit_code = result.exit_code;
         if result.status != TestStatus::Passed {
-            node.error = Some(super::trace::backend_error(prompts::summary(&result)));
+            node.error = Some(super::trace::backend_error(prompts::summary(result)));
         }
     });
-    let record = || runner.store.record_test(attempt.at, result.clone());
+    let stored = TestResult {
+        cases: None,
+        ..result.clone()
+    };
+    let record = || runner.store.record_test(attempt.at, stored.clone());
     retry_transient(&*runner.clock, record).await?;
-    attempt.broadcast_tests(&result).await;
-    Ok(result)
+    attempt.broadcast_tests(result).await;
+    Ok(check)
 }
 
 /// Records a correction round: the problem, the fix and the outcome.
@@ -164,8 +224,12 @@ async fn record_round(
 impl CheckOutcome {
     fn status(&self) -> TestStatus {
         match self {
-            Self::Passed(..) => TestStatus::Passed,
-            Self::TestsFailed(result) => result.status,
+            Self::Passed(_) => TestStatus::Passed,
+            // A run that passed its own tests can still break the rules.
+            Self::TestsFailed(failed) => match failed.result.status {
+                TestStatus::Passed => TestStatus::Failed,
+                status => status,
+            },
             Self::NoChange | Self::NotApplied(_) => TestStatus::Error,
         }
     }
@@ -173,8 +237,8 @@ impl CheckOutcome {
     /// Returns the correction text for the agent.
     fn for_agent(&self) -> String {
         match self {
-            Self::Passed(..) => String::new(),
-            Self::TestsFailed(result) => prompts::failure_report(result),
+            Self::Passed(verified) => prompts::still_failing(verified.still_failing()),
+            Self::TestsFailed(failed) => prompts::failure_report(&failed.result, &failed.reasons),
             Self::NoChange => prompts::no_change(),
             Self::NotApplied(why) => prompts::apply_failed(why),
         }
@@ -183,13 +247,40 @@ impl CheckOutcome {
     /// Returns a summary for people.
     fn summary(&self) -> String {
         match self {
-            Self::Passed(..) => "the tests passed".to_owned(),
-            Self::TestsFailed(result) => format!("tests: {}", prompts::summary(result)),
+            Self::Passed(_) => {
+                "the tests that passed before still pass, others still fail".to_owned()
+            }
+            Self::TestsFailed(failed) => failed.summary(),
             Self::NoChange => "the agent finished without changing any file".to_owned(),
             Self::NotApplied(why) => {
                 format!("the files could not be applied: {}", truncate_end(why, 500))
             }
         }
+    }
+
+    /// Returns the question for a person after the last round.
+    fn question(&self, rounds: u32, final_message: &str) -> String {
+        let evidence = match self {
+            Self::TestsFailed(failed) => {
+                prompts::failure_evidence(&failed.result, &failed.change.diff)
+            }
+            _ => String::new(),
+        };
+        prompts::exhausted_question(rounds, &self.summary(), final_message, &evidence)
+    }
+}
+
+impl FailedTests {
+    fn summary(&self) -> String {
+        prompts::failure_summary(&self.result, &self.reasons)
+    }
+}
+
+impl VerifiedChange {
+    fn still_failing(&self) -> &[String] {
+        self.tests
+            .as_ref()
+            .map_or(&[], |tests| tests.verdict.still_failing())
     }
 }
 

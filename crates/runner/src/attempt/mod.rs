@@ -7,8 +7,10 @@
 mod agents;
 mod approve;
 mod budget;
+mod commit_message;
 mod correct;
 mod edit;
+mod keep;
 mod lease;
 mod log;
 mod prompts;
@@ -18,6 +20,7 @@ mod steps;
 mod supervise;
 mod trace;
 mod turn;
+mod verdict;
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
@@ -26,9 +29,10 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use windlass_core::{ErrorCode, Retry};
 use windlass_tasks::{
-    AttemptRef, Broadcast, Outcome, Project, StoreError, Task, TestResult, WorkingCopy,
+    AttemptRef, Broadcast, Outcome, Project, StoreError, Task, TestResult, TestStatus, WorkingCopy,
 };
 
+pub use keep::keep_stale_changes;
 pub(crate) use prompts::PromptContext;
 pub use publish::branch_name;
 pub(crate) use retry::retry_transient;
@@ -168,6 +172,8 @@ impl AttemptContext<'_> {
             errors: result.counts.errors,
             total: result.counts.total,
             duration,
+            summary: (result.counts.total == 0 && result.status != TestStatus::Passed)
+                .then(|| prompts::summary(result)),
         };
         self.broadcast(message).await;
     }

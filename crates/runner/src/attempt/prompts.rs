@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use windlass_tasks::{Blocker, Change, TaskContext, TestResult, TestStatus, WorkerKind};
+use windlass_tasks::{
+    Blocker, Change, Obstacle, TaskContext, TaskId, TestResult, TestStatus, WorkerKind,
+};
 
 use crate::template::{render, truncate_end, truncate_middle};
 
@@ -15,12 +17,21 @@ const MAX_CASE_BYTES: usize = 1 << 10;
 /// Maximum size of a diff in a prompt.
 const MAX_DIFF_BYTES: usize = 32 << 10;
 
+/// Maximum number of failing tests in a question to a person.
+const MAX_QUESTION_CASES: usize = 5;
+/// Maximum size of a diff in a question to a person.
+const MAX_QUESTION_DIFF_BYTES: usize = 4 << 10;
+
 /// The context for prompts.
 pub(crate) struct PromptContext {
     pub(crate) context: TaskContext,
     pub(crate) answers: Vec<Blocker>,
-    /// The test command. `None` if the project has no tests.
-    pub(crate) command: Option<Vec<String>>,
+    /// The tests of the base. `None` if the project has no tests.
+    pub(crate) baseline: Option<TestResult>,
+    /// The tests that the task is about.
+    pub(crate) named_tests: Vec<String>,
+    /// The files have the change of an earlier attempt.
+    pub(crate) has_earlier_change: bool,
 }
 
 /// The text of a file, for a model without tools.
@@ -51,16 +62,19 @@ impl PromptContext {
 
     fn render(&self, template: &str, files: &[FileExcerpt]) -> String {
         let task = &self.context.task;
-        let verification = match &self.command {
-            Some(command) => render(
-                include_str!("../prompts/verified-by-tests.md"),
-                &[("command", &command.join(" "))],
-            ),
+        let verification = match &self.baseline {
+            Some(baseline) => self.verification(baseline),
             None => include_str!("../prompts/unverified.md").to_owned(),
+        };
+        let earlier = if self.has_earlier_change {
+            include_str!("../prompts/earlier-change.md").trim_end()
+        } else {
+            ""
         };
         render(
             template,
             &[
+                ("earlier", earlier),
                 ("instructions", instructions(task.kind)),
                 ("title", &task.title),
                 ("description", &task.description),
@@ -71,6 +85,22 @@ impl PromptContext {
                 ("files", &contents(files)),
             ],
         )
+    }
+
+    /// Describes how the change will be tested, and what failed before it.
+    fn verification(&self, baseline: &TestResult) -> String {
+        let mut text = render(
+            include_str!("../prompts/verified-by-tests.md"),
+            &[("command", &baseline.command.join(" "))],
+        );
+        if !self.named_tests.is_empty() {
+            let names = self.named_tests.join(", ");
+            let _ = write!(text, " These tests must pass: {names}.");
+        }
+        if baseline.status != TestStatus::Passed {
+            let _ = write!(text, " Before your change: {}.", summary(baseline));
+        }
+        text
     }
 
     fn issue(&self) -> String {
@@ -124,9 +154,34 @@ impl PromptContext {
 }
 
 /// Describes the test failures for the agent: the output of the tests, never their source.
-pub(super) fn failure_report(result: &TestResult) -> String {
+pub(super) fn failure_report(result: &TestResult, reasons: &[String]) -> String {
+    render(
+        include_str!("../prompts/failures.md"),
+        &[
+            ("command", &result.command.join(" ")),
+            ("summary", &failure_summary(result, reasons)),
+            ("cases", &cases(result, MAX_CASES)),
+            (
+                "output",
+                &truncate_middle(result.output.trim(), MAX_OUTPUT_BYTES),
+            ),
+        ],
+    )
+}
+
+/// Summarizes a run that does not count as green, with the reasons.
+pub(super) fn failure_summary(result: &TestResult, reasons: &[String]) -> String {
+    // A command that exits with zero, or runs no test, gives no reason itself.
+    let is_own = reasons.is_empty() || result.counts.total > 0 || result.exit_code.is_none();
+    let has_own = result.exit_code != Some(0) && is_own;
+    let own = has_own.then(|| format!("tests: {}", summary(result)));
+    let parts: Vec<String> = own.into_iter().chain(reasons.iter().cloned()).collect();
+    parts.join("; ")
+}
+
+fn cases(result: &TestResult, limit: usize) -> String {
     let mut cases = String::new();
-    for case in result.failures.iter().take(MAX_CASES) {
+    for case in result.failures.iter().take(limit) {
         let _ = writeln!(
             cases,
             "- {}: {}",
@@ -134,17 +189,14 @@ pub(super) fn failure_report(result: &TestResult) -> String {
             truncate_end(case.message.trim(), MAX_CASE_BYTES)
         );
     }
+    cases
+}
+
+/// Asks the agent about tests that failed before its change and still fail.
+pub(super) fn still_failing(names: &[String]) -> String {
     render(
-        include_str!("../prompts/failures.md"),
-        &[
-            ("command", &result.command.join(" ")),
-            ("summary", &summary(result)),
-            ("cases", &cases),
-            (
-                "output",
-                &truncate_middle(result.output.trim(), MAX_OUTPUT_BYTES),
-            ),
-        ],
+        include_str!("../prompts/still-failing.md"),
+        &[("cases", &names.join("\n- "))],
     )
 }
 
@@ -159,6 +211,12 @@ pub(super) fn summary(result: &TestResult) -> String {
             counts.total,
             failing_test_names(result)
         ),
+        TestStatus::Error if counts.total == 0 && result.exit_code == Some(0) => {
+            return "no test ran".to_owned();
+        }
+        TestStatus::Failed | TestStatus::Error if result.exit_code.is_some() => {
+            return exit_summary(result);
+        }
         TestStatus::Failed => "failed".to_owned(),
         TestStatus::Error => "did not run to the end".to_owned(),
         TestStatus::Timeout => format!("timed out after {} s", result.duration_ms / 1000),
@@ -167,6 +225,19 @@ pub(super) fn summary(result: &TestResult) -> String {
         Some(code) if result.status != TestStatus::Passed => format!("{status}, exit code {code}"),
         _ => status,
     }
+}
+
+/// Describes a run without counts by its exit code and the first line that gives a reason.
+fn exit_summary(result: &TestResult) -> String {
+    let message = result.failures.first().map(|case| case.message.as_str());
+    let lines = message.unwrap_or(&result.output).lines().map(str::trim);
+    let mut lines = lines.filter(|line| !line.is_empty());
+    let code = result.exit_code.unwrap_or_default();
+    let reason = match lines.next() {
+        Some(line) => format!(": {}", truncate_end(line, 200)),
+        None => String::new(),
+    };
+    format!("`{}` exited {code}{reason}", result.command.join(" "))
 }
 
 fn failing_test_names(result: &TestResult) -> String {
@@ -222,14 +293,59 @@ pub(super) fn untested_question() -> String {
     include_str!("../prompts/ask-tests.md").trim().to_owned()
 }
 
+/// Returns the question for a project whose tests cannot run, whatever the change is.
+pub(super) fn obstacle_question(task: TaskId, result: &TestResult, obstacle: &Obstacle) -> String {
+    let ended = match result.exit_code {
+        Some(code) => format!("exited with {code}"),
+        None => format!("ended with {}", result.status.as_str()),
+    };
+    let proposal = match &obstacle.proposal {
+        Some(proposal) => render(
+            include_str!("../prompts/proposal.md"),
+            &[("proposal", proposal), ("task", &task.to_string())],
+        ),
+        None => include_str!("../prompts/no-proposal.md").to_owned(),
+    };
+    render(
+        include_str!("../prompts/tests-cannot-run.md"),
+        &[
+            ("command", &result.command.join(" ")),
+            ("ended", &ended),
+            ("reason", &obstacle.reason),
+            ("proposal", &proposal),
+        ],
+    )
+}
+
 /// Returns the question after all correction rounds are exhausted.
-pub(super) fn exhausted_question(rounds: u32, problem: &str, final_message: &str) -> String {
+pub(super) fn exhausted_question(
+    rounds: u32,
+    problem: &str,
+    final_message: &str,
+    evidence: &str,
+) -> String {
     render(
         include_str!("../prompts/rounds-exhausted.md"),
         &[
             ("rounds", &rounds.to_string()),
             ("problem", problem),
             ("final_message", &truncate_end(final_message.trim(), 1000)),
+            ("evidence", evidence),
+        ],
+    )
+}
+
+/// Shows a person what failed: the command, the failing tests with their messages, and the change.
+pub(super) fn failure_evidence(result: &TestResult, diff: &str) -> String {
+    let diff = truncate_middle(diff, MAX_QUESTION_DIFF_BYTES);
+    let fence = fence(&diff);
+    render(
+        include_str!("../prompts/evidence.md"),
+        &[
+            ("command", &result.command.join(" ")),
+            ("cases", &cases(result, MAX_QUESTION_CASES)),
+            ("fence", &fence),
+            ("diff", &diff),
         ],
     )
 }

@@ -3,21 +3,26 @@
 use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
-use windlass_core::escape_control;
-use windlass_tasks::{AttemptNumber, Commit, Outcome, Proof, TaskId, TestResult, WorkingCopy};
+use windlass_tasks::{
+    AttemptNumber, BaseTests, Baseline, Commit, Outcome, Proof, TaskId, TestSummary, Warning,
+    WarningKind, WorkingCopy,
+};
 
-use super::correct::VerifiedChange;
+use super::correct::{PassedTests, VerifiedChange};
 use super::retry::backoff;
 use super::trace::backend_error;
 use super::{AttemptContext, AttemptError, AttemptResult, FinishedWork, retry_transient};
-use crate::template::truncate_end;
 
 /// Maximum number of attempts to access a busy repository.
 const MAX_RETRIES: u32 = 3;
 
-/// Returns the branch that contains a task's change.
-pub fn branch_name(task: TaskId) -> String {
-    format!("windlass/task-{task}")
+/// Returns the branch that contains a task's change. It has the id of the store, because several stores can have
+/// tasks for one repository. Without an id, it is the name that earlier versions used.
+pub fn branch_name(store: Option<&str>, task: TaskId) -> String {
+    match store {
+        Some(store) => format!("windlass/{store}/task-{task}"),
+        None => format!("windlass/task-{task}"),
+    }
 }
 
 /// The commit that is about to be published, with everything that is needed to complete the task if the
@@ -26,19 +31,33 @@ pub fn branch_name(task: TaskId) -> String {
 pub(super) struct PublishIntent {
     attempt: AttemptNumber,
     commit: String,
+    /// The branch. Earlier versions did not record it.
+    #[serde(default)]
+    branch: Option<String>,
     proof: Option<Proof>,
     output: String,
 }
 
 impl PublishIntent {
+    fn branch(&self, task: TaskId) -> String {
+        let branch = self.branch.clone();
+        branch.unwrap_or_else(|| branch_name(None, task))
+    }
+
     fn into_finished(self, task: TaskId) -> FinishedWork {
         FinishedWork {
             outcome: Outcome::Completed {
+                branch: Some(self.branch(task)),
                 proof: self.proof.map(Box::new),
-                branch: Some(branch_name(task)),
                 output: self.output,
             },
         }
+    }
+}
+
+impl AttemptContext<'_> {
+    fn branch_name(&self) -> String {
+        branch_name(self.runner.settings.store_id.as_deref(), self.at.task)
     }
 }
 
@@ -54,7 +73,8 @@ pub(super) async fn recover(
     else {
         return Ok(Err(None));
     };
-    if branch_commit(attempt).await?.as_ref() != Some(&intent.commit) {
+    let published = branch_commit(attempt, &intent.branch(task)).await?;
+    if published.as_ref() != Some(&intent.commit) {
         return Ok(Err(Some(intent)));
     }
     attempt
@@ -63,33 +83,40 @@ pub(super) async fn recover(
     Ok(Ok(intent.into_finished(task)))
 }
 
-/// Commits the change, records the intent and publishes.
+/// Ends the agents, records the intent and publishes the tested commit.
 pub(super) async fn publish(
     attempt: &AttemptContext<'_>,
     working_copy: &dyn WorkingCopy,
-    verified: VerifiedChange,
+    (baseline, verified): (Option<Baseline>, VerifiedChange),
     earlier_intent: Option<PublishIntent>,
 ) -> AttemptResult<FinishedWork> {
     let runner = attempt.runner;
-    let span = attempt.trace.span("commit");
-    let commit = working_copy
-        .commit(commit_message(attempt, &verified.explanation))
-        .await;
-    span.finish_with(&commit);
-    let commit = commit?;
+    // From here on, no process of an agent can change a file.
+    attempt.close_agents().await;
+    let VerifiedChange {
+        commit,
+        message,
+        tests,
+        explanation,
+    } = verified;
+    let now = working_copy.commit(message).await?;
+    let proof = baseline.zip(tests).map(|(baseline, tests)| {
+        let mut proof = proof(attempt, working_copy, &commit, &baseline, tests);
+        if now.tree != commit.tree {
+            let detail = "files changed in the agent's clone after the tested commit was made; \
+                          they are not part of the change";
+            proof
+                .warnings
+                .push(Warning::new(WarningKind::EditedAfterTests, detail));
+        }
+        proof
+    });
     let intent = PublishIntent {
         attempt: attempt.at.number,
-        proof: verified.tests.as_ref().map(|tests| {
-            proof(
-                attempt,
-                working_copy,
-                &commit,
-                tests,
-                &verified.change.weakened_tests,
-            )
-        }),
+        proof,
         commit: commit.id.clone(),
-        output: verified.explanation,
+        branch: Some(attempt.branch_name()),
+        output: explanation,
     };
     let text = serde_json::to_string(&intent).map_err(|error| AttemptError::Failed {
         error: format!("the publish intent cannot be serialized: {error}"),
@@ -126,10 +153,13 @@ async fn publish_with_retry(
     commit: &Commit,
     earlier_intent: Option<&PublishIntent>,
 ) -> AttemptResult<PushOutcome> {
-    let branch = branch_name(attempt.at.task);
+    let branch = attempt.branch_name();
     let earlier_commit = earlier_intent.map(|intent| &intent.commit);
-    if earlier_commit.is_some() && branch_commit(attempt).await?.as_ref() == earlier_commit {
-        return Ok(PushOutcome::EarlierAttempt);
+    if let Some(intent) = earlier_intent {
+        let published = branch_commit(attempt, &intent.branch(attempt.at.task)).await?;
+        if published.as_ref() == earlier_commit {
+            return Ok(PushOutcome::EarlierAttempt);
+        }
     }
     let mut retries = 0;
     loop {
@@ -137,7 +167,7 @@ async fn publish_with_retry(
             return Ok(PushOutcome::Ours);
         };
         // The branch decides, whatever the error was.
-        let published = branch_commit(attempt).await?;
+        let published = branch_commit(attempt, &branch).await?;
         if published.as_ref() == Some(&commit.id) {
             return Ok(PushOutcome::Ours);
         }
@@ -157,15 +187,17 @@ async fn publish_with_retry(
     }
 }
 
-/// Returns the commit of the task's branch. Retries if the repository is busy.
-async fn branch_commit(attempt: &AttemptContext<'_>) -> AttemptResult<Option<String>> {
-    let branch = branch_name(attempt.at.task);
+/// Returns the commit of a branch of the task. Retries if the repository is busy.
+async fn branch_commit(
+    attempt: &AttemptContext<'_>,
+    branch: &str,
+) -> AttemptResult<Option<String>> {
     let runner = attempt.runner;
     let mut retries = 0;
     loop {
         match runner
             .workspace
-            .branch_commit(&attempt.project, &branch)
+            .branch_commit(&attempt.project, branch)
             .await
         {
             Err(error) if retries < MAX_RETRIES && error.retry().is_worthwhile() => {
@@ -177,46 +209,40 @@ async fn branch_commit(attempt: &AttemptContext<'_>) -> AttemptResult<Option<Str
     }
 }
 
-/// Returns the commit message: title, explanation, and the trailers that recovery and `git log --grep` search
-/// for.
-fn commit_message(attempt: &AttemptContext<'_>, explanation: &str) -> String {
-    let title = attempt.task.title.split_whitespace().collect::<Vec<_>>();
-    format!(
-        "{}\n\n{}\n\nTask-Id: {}\nAttempt: {}\n",
-        escape_control(&truncate_end(&title.join(" "), 100)),
-        escape_control(&truncate_end(explanation.trim(), 4000)),
-        attempt.at.task,
-        attempt.at.number
-    )
-}
-
 fn proof(
     attempt: &AttemptContext<'_>,
     working_copy: &dyn WorkingCopy,
     commit: &Commit,
-    tests: &TestResult,
-    weakened: &[String],
+    baseline: &Baseline,
+    tests: PassedTests,
 ) -> Proof {
-    let mut warnings = weakened.to_vec();
+    let PassedTests { check, verdict } = tests;
+    let mut warnings = verdict.warnings;
     let agent = attempt.task.kind.agent_id();
-    if attempt
-        .runner
-        .settings
-        .open_network
-        .iter()
-        .any(|open| open == agent)
-    {
-        warnings.push("the agent could reach every network host".to_owned());
+    let open_network = &attempt.runner.settings.open_network;
+    if open_network.iter().any(|open| open == agent) {
+        let detail = "the agent could reach every network host";
+        warnings.push(Warning::new(WarningKind::OpenNetwork, detail));
     }
+    let own = check.own.result;
+    let base_tests = match &check.base_tests {
+        BaseTests::Same => Some(&own),
+        BaseTests::Run { run, .. } => Some(&run.result),
+        BaseTests::Skipped => None,
+    };
     Proof {
         base: working_copy.base().to_owned(),
         commit: commit.id.clone(),
         tree: commit.tree.clone(),
-        command: tests.command.clone(),
-        exit_code: tests.exit_code.unwrap_or_default(),
-        counts: tests.counts,
-        log_sha256: tests.output_sha256.clone(),
-        duration_ms: tests.duration_ms,
+        base_tests: base_tests.map(|result| TestSummary::new(result, verdict.base_cases)),
+        baseline: Some(TestSummary::new(&baseline.result, None)),
+        setup: baseline.setup.clone(),
+        cases: verdict.cases,
+        exit_code: own.exit_code.unwrap_or_default(),
+        command: own.command,
+        counts: own.counts,
+        log_sha256: own.output_sha256,
+        duration_ms: own.duration_ms,
         warnings,
         at: attempt.runner.clock.now(),
     }

@@ -1,6 +1,6 @@
 //! The seven steps of a task, in order.
 
-use windlass_tasks::{Issue, TaskContext, TestPlan, WorkingCopy};
+use windlass_tasks::{Baseline, Issue, StartPoint, TaskContext, TestPlan, WorkingCopy};
 
 use super::correct::edit_until_passing;
 use super::edit::Editor;
@@ -17,41 +17,64 @@ pub(super) async fn run_steps(attempt: &AttemptContext<'_>) -> AttemptResult<Fin
         Ok(done) => return Ok(done),
         Err(intent) => intent,
     };
-    let plan = test_plan(attempt, working_copy).await?;
-    let prompt_context = prompt_context(attempt, working_copy, &plan).await?;
+    let baseline = baseline(attempt, working_copy).await?;
+    let prompt_context = prompt_context(attempt, working_copy, baseline.as_ref()).await?;
     let agent = attempt.agent()?;
     let mut editor = Editor::new(attempt, working_copy, agent, prompt_context);
-    let verified = edit_until_passing(attempt, working_copy, &plan, &mut editor).await?;
-    publish(attempt, working_copy, verified, earlier_intent).await
+    let verified =
+        edit_until_passing(attempt, working_copy, baseline.as_ref(), &mut editor).await?;
+    publish(attempt, working_copy, (baseline, verified), earlier_intent).await
 }
 
 async fn open<'a>(attempt: &'a AttemptContext<'_>) -> AttemptResult<&'a dyn WorkingCopy> {
     let span = attempt.trace.span("clone");
     let workspace = &attempt.runner.workspace;
-    let opened = workspace.open(&attempt.project, attempt.at).await;
+    let earlier = attempt.earlier_change().await?;
+    let commit = earlier.as_ref().map(|change| change.commit.as_str());
+    let opened = workspace.open(&attempt.project, attempt.at, commit).await;
     span.finish_with(&opened);
     let opened = opened?;
+    attempt.report_start(opened.start(), earlier.as_ref()).await;
     Ok(&**attempt.working_copy.get_or_init(|| opened))
 }
 
-/// Returns how the project is tested. If that is unknown, a person is asked before any agent starts.
-async fn test_plan(
+/// Tests the base, so that the task knows what failed before. Returns `None` if the project is configured to
+/// have no tests. If the command is unknown or the tests cannot run at all, a person is asked before any agent
+/// starts.
+async fn baseline(
     attempt: &AttemptContext<'_>,
     working_copy: &dyn WorkingCopy,
-) -> AttemptResult<TestPlan> {
-    match attempt.runner.verifier.plan(working_copy.root()).await? {
-        TestPlan::Unknown => Err(AttemptError::Blocked {
-            question: prompts::untested_question(),
-        }),
-        plan => Ok(plan),
+) -> AttemptResult<Option<Baseline>> {
+    let verifier = &attempt.runner.verifier;
+    let command = match verifier.plan(working_copy.root()).await? {
+        TestPlan::Command(command) => command,
+        TestPlan::None => return Ok(None),
+        TestPlan::Unknown => {
+            let question = prompts::untested_question();
+            return Err(AttemptError::Blocked { question });
+        }
+    };
+    let span = attempt.trace.span("baseline");
+    let baseline = verifier.baseline(working_copy, &command).await;
+    span.finish_with(&baseline);
+    let baseline = baseline?;
+    if let Some(obstacle) = &baseline.obstacle {
+        let question = prompts::obstacle_question(attempt.at.task, &baseline.result, obstacle);
+        return Err(AttemptError::Blocked { question });
     }
+    verifier.prepare(working_copy).await?;
+    let summary = prompts::summary(&baseline.result);
+    attempt
+        .report_activity("baseline", format!("tests before the change: {summary}"))
+        .await;
+    Ok(Some(baseline))
 }
 
 /// Builds the prompt context: relevant files and symbols, the parent issue, and earlier answers.
 async fn prompt_context(
     attempt: &AttemptContext<'_>,
     working_copy: &dyn WorkingCopy,
-    plan: &TestPlan,
+    baseline: Option<&Baseline>,
 ) -> AttemptResult<PromptContext> {
     let runner = attempt.runner;
     let span = attempt.trace.span("context");
@@ -81,10 +104,9 @@ async fn prompt_context(
     Ok(PromptContext {
         context,
         answers,
-        command: match plan {
-            TestPlan::Command(command) => Some(command.clone()),
-            _ => None,
-        },
+        baseline: baseline.map(|baseline| baseline.result.clone()),
+        named_tests: attempt.task.tests.clone(),
+        has_earlier_change: *working_copy.start() == StartPoint::Change,
     })
 }
 

@@ -1,7 +1,6 @@
 //! Runs an attempt concurrently with its heartbeats, and writes its outcome.
 
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,6 +13,7 @@ use windlass_tasks::{Broadcast, Outcome, Release, StoreError, TaskStatus};
 
 use super::agents::AttemptAgents;
 use super::budget::BudgetTracker;
+use super::keep::while_renewing;
 use super::lease::{Lease, LeaseLoss};
 use super::log::EventLog;
 use super::retry::{backoff, is_transient};
@@ -72,11 +72,15 @@ pub(crate) async fn run(runner: &Runner, claimed: ClaimedTask, signals: StopSign
         error = log_writer.run(runner, at) => outcome(Err(error)),
         done = run_work(&attempt) => outcome(done),
     };
-    attempt.close_agents(&lease).await;
+    // Before the outcome is written, so that no agent of an ended attempt runs.
+    while_renewing(&lease, attempt.close_agents()).await;
+    let is_kept = attempt.keep_change(&lease).await;
     let code = end.error_code();
     let result = attempt.end(&lease, end).await;
     attempt.save_trace(&result, code).await;
-    attempt.remove_clone().await;
+    if is_kept {
+        attempt.remove_clone().await;
+    }
     result
 }
 
@@ -191,18 +195,6 @@ impl AttemptContext<'_> {
                 Err(error) => self.superseded(error.to_string()),
             },
         }
-    }
-
-    /// Ends the agents, and renews the lease meanwhile. This comes before the outcome is written, so that no
-    /// agent of an ended attempt runs.
-    async fn close_agents(&self, lease: &Lease<'_>) {
-        let mut closed = pin!(self.agents.close());
-        tokio::select! {
-            biased;
-            () = &mut closed => return,
-            _ = lease.renew_until_lost() => {}
-        }
-        closed.await;
     }
 
     async fn released(&self, lease: &Lease<'_>) -> TaskResult {

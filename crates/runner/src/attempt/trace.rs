@@ -67,6 +67,11 @@ impl AttemptTrace {
         self.root.lock().agent = Some(agent.to_owned());
     }
 
+    /// Returns the agent of the attempt.
+    pub(super) fn agent(&self) -> Option<String> {
+        self.root.lock().agent.clone()
+    }
+
     /// Returns the complete tree.
     pub(super) fn close(&self, error: Option<TraceError>) -> TraceNode {
         let mut root = self.root.lock().clone();

@@ -236,7 +236,7 @@ pub(crate) struct StructuredCallError {
 
 impl From<StructuredCallError> for AttemptError {
     fn from(failed: StructuredCallError) -> Self {
-        match *failed.error.fault {
+        match *failed.error.kind {
             structured::StructuredErrorKind::Agent(error) if error.code() == ErrorCode::Timeout => {
                 Self::TimedOut
             }

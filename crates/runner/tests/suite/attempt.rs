@@ -38,12 +38,9 @@ async fn failing_test_is_corrected_and_change_is_proved() {
 
     let (text, message) = harness.repo.commits.lock().unwrap()[&proof.commit].clone();
     assert_eq!(text, GOOD);
-    assert!(
-        message.ends_with("\n\nTask-Id: 1\nAttempt: 1\n"),
-        "{message}"
-    );
+    assert!(message.ends_with("\nTask-Id: 1\nAttempt: 1\n"), "{message}");
     assert_eq!(
-        harness.repo.branches.lock().unwrap()[&branch_name(1)],
+        harness.repo.branches.lock().unwrap()[&branch_name(None, 1)],
         proof.commit
     );
     assert!(
@@ -76,8 +73,8 @@ async fn failing_test_is_corrected_and_change_is_proved() {
     assert_eq!(
         steps,
         [
-            "claim", "clone", "context", "prompt", "change", "tests", "prompt", "change", "tests",
-            "commit", "publish"
+            "claim", "clone", "baseline", "context", "prompt", "commit", "change", "tests",
+            "prompt", "commit", "change", "tests", "publish"
         ]
     );
 }
@@ -134,7 +131,12 @@ async fn weakened_tests_are_listed_in_proof() {
     let task = harness.add_task("make it green");
     assert_eq!(harness.run(&task).await.status, ResultStatus::Completed);
     let proof = harness.store.memory().row(task.id).unwrap().proof.clone();
-    assert_eq!(proof.unwrap().warnings, ["tests/all.rs: deleted"]);
+    let warnings = proof.unwrap().warnings;
+    assert_eq!(
+        warnings[0].to_string(),
+        "removed-tests: these tests are gone: adds"
+    );
+    assert!(harness.task(task.id).needs_review);
 }
 
 #[tokio::test(start_paused = true)]

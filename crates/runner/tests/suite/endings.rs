@@ -1,5 +1,6 @@
 //! Attempts that do not succeed: agent failures, budgets, cancellation.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use windlass_core::PermissionPolicy;
@@ -7,6 +8,7 @@ use windlass_runner::{Budget, ResultStatus, RunnerSettings, StopSignals};
 use windlass_tasks::{Approvals, Broadcast, TaskQueue, TaskStatus};
 
 use super::sim::agent::Action;
+use super::sim::faults::{Faults, Rates};
 use super::sim::harness::Harness;
 use super::sim::repo::{GOOD, TestFault};
 
@@ -228,7 +230,7 @@ async fn panic_fails_attempt_but_not_worker() {
         .unwrap()
         .push(TestFault::Panic);
     let task = harness.add_task("a task");
-    let runner = std::sync::Arc::new(harness.runner(RunnerSettings::default()));
+    let runner = Arc::new(harness.runner(RunnerSettings::default()));
     let worker = windlass_runner::Worker {
         once: true,
         ..windlass_runner::Worker::new(runner)
@@ -247,6 +249,32 @@ async fn panic_fails_attempt_but_not_worker() {
         ]
     );
     assert_eq!(harness.task(task.id).status, TaskStatus::Completed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn worker_that_runs_once_ends_if_the_store_stays_unavailable() {
+    let faults: Arc<OnceLock<Arc<Faults>>> = Arc::default();
+    let of_store = Arc::clone(&faults);
+    let script = Arc::new(move |_| {
+        let faults = of_store.get().unwrap();
+        faults.set(|rates| rates.unavailable = true);
+        Action::Write(GOOD)
+    });
+    let harness = Harness::new(1, Rates::default(), script, true);
+    faults.set(Arc::clone(&harness.faults)).unwrap();
+    harness.add_task("a task");
+    let runner = Arc::new(harness.runner(RunnerSettings::default()));
+    let worker = windlass_runner::Worker {
+        once: true,
+        ..windlass_runner::Worker::new(runner)
+    };
+    let run = worker.run(Default::default());
+    let ended = tokio::time::timeout(Duration::from_secs(24 * 3600), run).await;
+    let error = ended.expect("the worker retries for ever").unwrap_err();
+    assert!(
+        error.to_string().contains("the store is unavailable"),
+        "{error}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -305,8 +333,8 @@ async fn permission_request_is_decided_through_store() {
     let ((result, _), ()) = tokio::join!(harness.run_with(&task, settings.clone()), decide);
     assert_eq!(result.status, ResultStatus::Completed);
     let approval = harness.store.memory().approvals[0].clone();
-    assert_eq!(approval.asked.attempt.number, 1);
-    assert_eq!(approval.asked.tool, "write");
+    assert_eq!(approval.request.attempt.number, 1);
+    assert_eq!(approval.request.tool, "write");
 
     // No decision until the turn ends: the request is withdrawn.
     let task = harness.add_task("another");

@@ -133,7 +133,7 @@ async fn p4_crash_at_any_step_publishes_at_most_once() {
         {
             completed_by_recovery += 1;
             // A retry runs the task again.
-            harness.store.retry(task.id).await.unwrap();
+            harness.store.retry(task.id, false).await.unwrap();
             worker(&harness, true)
                 .run(CancellationToken::new())
                 .await
@@ -184,7 +184,7 @@ async fn p4_retry_completes_last_attempt_that_published_and_crashed() {
         again().await.unwrap();
         check::all(&harness);
         if harness.task(task.id).status == TaskStatus::Failed {
-            harness.store.retry(task.id).await.unwrap();
+            harness.store.retry(task.id, false).await.unwrap();
             again().await.unwrap();
             if published == 1 {
                 assert_eq!(

@@ -1,6 +1,10 @@
 mod attempt;
 mod bus;
+mod editing_agent;
 mod endings;
+mod fake_green;
+mod judging;
+mod kept;
 mod lead;
 mod leases;
 mod plan;

@@ -6,67 +6,21 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use futures::future::BoxFuture;
 use tempfile::TempDir;
-use windlass_core::{
-    AgentBackend, AgentEvent, AgentHandle, Capabilities, EventStream, Prompt, Result, SessionId,
-    SessionOptions, SystemClock, ready_events,
-};
-use windlass_runner::{Bus, ResultStatus, Runner, RunnerSettings, Worker, branch_name, trace_id};
+use windlass_core::AgentHandle;
+use windlass_runner::{ResultStatus, Runner, Worker, branch_name, trace_id};
 use windlass_sandbox::{Host, Sandbox};
 use windlass_tasks::{NewProject, NewTask, TaskStatus, WorkerKind};
-use windlass_workspace::{Clones, TestRunner, TestSettings};
+use windlass_workspace::{Clones, Judge, TestRunner, TestSettings};
 
+use super::editing_agent::EditingAgent;
 use super::sim::repo::SimContext;
-
-/// An agent whose first edit is wrong and whose second edit is right.
-struct Editor {
-    turns: AtomicUsize,
-}
-
-impl AgentBackend for Editor {
-    fn name(&self) -> &'static str {
-        "editor"
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            tools: true,
-            ..Capabilities::default()
-        }
-    }
-
-    fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
-        let root = options.cwd.unwrap().to_str().unwrap().to_owned();
-        Box::pin(async move { Ok(root.into()) })
-    }
-
-    fn load_session<'a>(
-        &'a self,
-        _: &'a SessionId,
-        _: SessionOptions,
-    ) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn prompt<'a>(&'a self, id: &'a SessionId, _: Prompt) -> BoxFuture<'a, Result<EventStream>> {
-        let sign = ["-", "+"][self.turns.fetch_add(1, Ordering::Relaxed).min(1)];
-        let file = Path::new(id.as_str()).join("add.sh");
-        std::fs::write(file, format!("echo $(($1 {sign} $2))\n")).unwrap();
-        let events = ready_events([AgentEvent::result(format!("it uses {sign} now"))]);
-        Box::pin(async { Ok(events) })
-    }
-
-    fn cancel<'a>(&'a self, _: &'a SessionId) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async { Ok(()) })
-    }
-}
 
 #[expect(
     clippy::disallowed_methods,
     reason = "the user's own git, from outside"
 )]
-fn git(root: &Path, home: &Path, args: &[&str]) -> String {
+pub(crate) fn git(root: &Path, home: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
         .args(args)
         .current_dir(root)
@@ -118,19 +72,20 @@ async fn failing_test_to_proof_with_real_clone_tests_and_store() {
     );
     let url = format!("sqlite:{}", dir.join("state/windlass.db").display());
     let store = windlass_store::open(&url).await.unwrap();
-    let agent = AgentHandle::wrap(Editor {
-        turns: AtomicUsize::new(0),
-    });
-    let runner = Arc::new(Runner {
-        store: Arc::clone(&store),
-        workspace: Arc::new(clones.clone()),
-        verifier: Arc::new(tests.clone()),
-        context: Arc::new(SimContext),
-        agents: Arc::new(move |_: Option<&str>, _: WorkerKind| Ok(agent.clone())),
-        clock: Arc::new(SystemClock::new()),
-        bus: Bus::disabled(),
-        settings: RunnerSettings::default(),
-    });
+    // Its first edit is wrong, its second one is right.
+    let turns = AtomicUsize::new(0);
+    let agent = AgentHandle::wrap(EditingAgent(move |root: &Path| {
+        let sign = ["-", "+"][turns.fetch_add(1, Ordering::Relaxed).min(1)];
+        std::fs::write(root.join("add.sh"), format!("echo $(($1 {sign} $2))\n")).unwrap();
+        format!("it uses {sign} now")
+    }));
+    let runner = Arc::new(Runner::new(
+        Arc::clone(&store),
+        Arc::new(clones.clone()),
+        Arc::new(Judge::new(clones.clone(), tests.clone())),
+        Arc::new(SimContext),
+        Arc::new(move |_: Option<&str>, _: WorkerKind| Ok(agent.clone())),
+    ));
     let new = NewProject {
         name: "project".to_owned(),
         root: root.clone(),
@@ -154,7 +109,7 @@ async fn failing_test_to_proof_with_real_clone_tests_and_store() {
     assert_eq!(store.test_results(task).await.unwrap().len(), 2);
     assert_eq!(store.corrections(task).await.unwrap().len(), 1);
 
-    let branch = branch_name(task);
+    let branch = branch_name(None, task);
     let show = format!("{branch}:add.sh");
     assert_eq!(git(&root, &home, &["show", &show]), "echo $(($1 + $2))");
     let grep = ["log", "--all", "--format=%s", "--grep", "Task-Id: 1"];

@@ -1,4 +1,4 @@
-//! Connections that a process tried and was not allowed to make.
+//! Connections that a process tried and was not allowed to make, and problems of its network.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ impl fmt::Display for BlockedConnection {
     }
 }
 
-/// The blocked connections of one process, each once.
+/// The blocked connections of one process and the problems of its network, each once.
 #[derive(Debug, Default)]
 pub(crate) struct BlockedLog(Mutex<State>);
 
@@ -34,6 +34,8 @@ pub(crate) struct BlockedLog(Mutex<State>);
 struct State {
     seen: Vec<BlockedConnection>,
     taken: usize,
+    problems: Vec<&'static str>,
+    problems_taken: usize,
 }
 
 impl BlockedLog {
@@ -53,6 +55,23 @@ impl BlockedLog {
             tracing::warn!("{blocked}");
             state.seen.push(blocked);
         }
+    }
+
+    /// Adds a problem that affects all connections.
+    pub(crate) fn add_problem(&self, problem: &'static str) {
+        let mut state = self.0.lock();
+        if !state.problems.contains(&problem) {
+            tracing::warn!("{problem}");
+            state.problems.push(problem);
+        }
+    }
+
+    /// Returns the problems since the last call.
+    pub(crate) fn take_problems(&self) -> Vec<&'static str> {
+        let mut state = self.0.lock();
+        let new = state.problems[state.problems_taken..].to_vec();
+        state.problems_taken = state.problems.len();
+        new
     }
 
     /// Returns the connections that were blocked since the last call.

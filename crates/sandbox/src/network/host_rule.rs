@@ -59,6 +59,18 @@ impl HostRule {
         })
     }
 
+    /// Parses several rules.
+    pub fn parse_all<S: AsRef<str>>(hosts: &[S]) -> Result<Vec<Self>, InvalidHost> {
+        hosts.iter().map(|host| host.as_ref().parse()).collect()
+    }
+
+    /// Returns the rules for the servers of the values that are addresses, such as the one of
+    /// `OPENAI_BASE_URL`.
+    pub fn in_values<'a>(values: impl IntoIterator<Item = &'a String>) -> Vec<Self> {
+        let rules = values.into_iter().map(|value| Self::for_url(value));
+        rules.filter_map(Result::ok).collect()
+    }
+
     /// Returns `true` if the rule allows this host, a name or an address.
     pub(crate) fn allows(&self, host: &str, port: u16) -> bool {
         let host = host.trim_end_matches('.').to_ascii_lowercase();

@@ -28,7 +28,9 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_HEAD_BYTES: usize = 8 << 10;
 
-const NOT_LISTED: &str = "the host is not allowed: add it to the agent's `network`";
+const NOT_LISTED: &str = "the host is not allowed: add it to `network`";
+const ENDED: &str = "the network of the sandbox ended: the process can reach no host any more";
+const FULL: &str = "256 connections are open: further ones wait until one is closed";
 const INTERNAL: &str = "the name has an address in a private network";
 
 /// What all connections of one process share.
@@ -40,8 +42,19 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// Receives the listeners from the init process, and serves them until this future is dropped.
-    pub(crate) async fn serve(self, socket: StdStream) -> io::Result<()> {
+    /// Receives the listeners from the init process, and serves them until this future is dropped. The listeners are
+    /// the only way out of the namespace: without this future, the process has no network.
+    pub(crate) async fn serve(self, socket: StdStream) {
+        let blocked = Arc::clone(&self.blocked);
+        let ended = self.accept_all(socket).await;
+        tracing::debug!(?ended, "the proxy of a sandboxed process ended");
+        let has_no_process = ended.is_err_and(|error| error.kind() == io::ErrorKind::UnexpectedEof);
+        if !has_no_process {
+            blocked.add_problem(ENDED);
+        }
+    }
+
+    async fn accept_all(self, socket: StdStream) -> io::Result<()> {
         let ports = self.plan.listeners();
         let listeners = receive(socket, ports.len()).await?;
         let (proxy, permits) = (Arc::new(self), Arc::new(Semaphore::new(MAX_CONNECTIONS)));
@@ -50,7 +63,8 @@ impl Proxy {
             let (proxy, permits) = (Arc::clone(&proxy), Arc::clone(&permits));
             accepting.spawn(async move { accept(proxy, permits, listener, port).await });
         }
-        while accepting.join_next().await.is_some() {}
+        // Each runs forever.
+        accepting.join_next().await;
         Ok(())
     }
 
@@ -139,6 +153,9 @@ async fn resolve(rule: &HostRule, host: &str, port: u16) -> io::Result<Vec<Socke
 async fn accept(proxy: Arc<Proxy>, permits: Arc<Semaphore>, listener: TcpListener, port: u16) {
     let mut open = JoinSet::new();
     loop {
+        if permits.available_permits() == 0 {
+            proxy.blocked.add_problem(FULL);
+        }
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
             return;
         };
@@ -184,8 +201,14 @@ async fn receive(socket: StdStream, count: usize) -> io::Result<Vec<TcpListener>
             init_protocol::receive_listeners(&socket)
         })
         .await?;
+    if fds.is_empty() {
+        // The init process has ended, and with it the process.
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
     if fds.len() != count {
-        return Err(io::Error::other("the init process opened no listeners"));
+        return Err(io::Error::other(
+            "the init process opened too few listeners",
+        ));
     }
     fds.into_iter()
         .map(|fd| {
@@ -194,4 +217,89 @@ async fn receive(socket: StdStream, count: usize) -> io::Result<Vec<TcpListener>
             TcpListener::from_std(listener)
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Served {
+        proxy: tokio::task::JoinHandle<()>,
+        port: u16,
+        blocked: Arc<BlockedLog>,
+    }
+
+    /// Serves one allowed port and the proxy's port, with listeners of this test instead of a namespace.
+    async fn served(listeners: usize) -> Served {
+        let opened: Vec<std::net::TcpListener> = (0..listeners)
+            .map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap())
+            .collect();
+        let port = opened
+            .last()
+            .map_or(0, |one| one.local_addr().unwrap().port());
+        let blocked = Arc::<BlockedLog>::default();
+        let proxy = Proxy {
+            plan: NetworkPlan::new(&["192.0.2.1:9".parse().unwrap()]).unwrap(),
+            upstream: None,
+            blocked: Arc::clone(&blocked),
+        };
+        let (ours, theirs) = StdStream::pair().unwrap();
+        let fds: Vec<OwnedFd> = opened.into_iter().map(OwnedFd::from).collect();
+        if !fds.is_empty() {
+            init_protocol::send_listeners(&theirs, &fds).unwrap();
+        }
+        drop((fds, theirs));
+        let proxy = tokio::spawn(proxy.serve(ours));
+        Served {
+            proxy,
+            port,
+            blocked,
+        }
+    }
+
+    #[tokio::test]
+    async fn p16_connections_are_refused_when_the_proxy_was_killed() {
+        let served = served(2).await;
+        let address = ("127.0.0.1", served.port);
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(b"hello").await.unwrap();
+        served.proxy.abort();
+        assert!(served.proxy.await.is_err());
+        let refused = TcpStream::connect(address).await.unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+        let open = client.read(&mut [0]).await;
+        assert!(matches!(open, Ok(0) | Err(_)), "{open:?}");
+    }
+
+    #[tokio::test]
+    async fn p16_proxy_that_cannot_serve_reports_it() {
+        let broken = served(1).await;
+        broken.proxy.await.unwrap();
+        assert_eq!(broken.blocked.take_problems(), [ENDED]);
+        assert_eq!(broken.blocked.take_problems(), [""; 0]);
+        let without_process = served(0).await;
+        without_process.proxy.await.unwrap();
+        assert_eq!(without_process.blocked.take_problems(), [""; 0]);
+    }
+
+    #[tokio::test]
+    async fn p12_flood_of_connections_is_reported() {
+        let served = served(2).await;
+        let mut held = Vec::new();
+        // The address of the allowed host never answers, so each connection stays open.
+        for _ in 0..=MAX_CONNECTIONS {
+            held.push(
+                TcpStream::connect(("127.0.0.1", served.port))
+                    .await
+                    .unwrap(),
+            );
+        }
+        let mut problems = served.blocked.take_problems();
+        while problems.is_empty() {
+            tokio::task::yield_now().await;
+            problems = served.blocked.take_problems();
+        }
+        assert_eq!(problems, [FULL]);
+        served.proxy.abort();
+    }
 }

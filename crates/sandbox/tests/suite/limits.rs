@@ -31,7 +31,7 @@ async fn run(
 #[track_caller]
 fn assert_exceeded(output: &Output, resource: Resource, case: impl std::fmt::Display) {
     let text = output_text(output);
-    match output.exit.why {
+    match output.exit.reason {
         ExitReason::Limit(exceeded) => assert_eq!(exceeded.resource, resource, "{case}: {text}"),
         other => assert_eq!(other, ExitReason::Stopped, "{case}: not killed: {text}"),
     }

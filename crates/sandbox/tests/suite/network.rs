@@ -65,7 +65,9 @@ async fn p16_only_allowed_hosts_are_reached() {
         assert!(text.starts_with("hello\n"), "{mechanism}: {text}");
         assert_eq!(text.matches("hello").count(), 1, "{mechanism}: {text}");
         // The same script reaches both servers if the network is open.
-        let output = user.run(mechanism, Profile::agent(), &script).await;
+        let output = user
+            .run(mechanism, Profile::agent().network(true), &script)
+            .await;
         assert_eq!(output.stdout.text(), "hello\nhello\n", "{mechanism}");
         // An empty list allows nothing.
         let output = user.run(mechanism, agent(&[]), &script).await;
@@ -140,7 +142,7 @@ async fn p16_blocked_connection_is_reported_with_host_and_port() {
     assert_eq!(hosts(&output.blocked), ["192.0.2.7:443", "127.0.0.1:443"]);
     assert_eq!(
         output.blocked[0].to_string(),
-        "connection to 192.0.2.7:443 blocked: the host is not allowed: add it to the agent's `network`"
+        "connection to 192.0.2.7:443 blocked: the host is not allowed: add it to `network`"
     );
 }
 

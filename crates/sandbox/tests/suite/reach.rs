@@ -8,7 +8,7 @@ use windlass_sandbox::{Mechanism, Profile};
 use super::support::{ISOLATING, User, output_text, profiles};
 
 #[tokio::test]
-async fn p16_only_agents_have_network_by_default() {
+async fn p16_no_process_has_network_by_default() {
     let user = User::new();
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let script = format!(
@@ -17,8 +17,8 @@ async fn p16_only_agents_have_network_by_default() {
     );
     for mechanism in ISOLATING {
         for (profile, reached) in [
-            (Profile::agent(), true),
-            (Profile::agent().network(false), false),
+            (Profile::agent(), false),
+            (Profile::agent().network(true), true),
             (Profile::tool(), false),
             (Profile::test(), false),
             (Profile::test().network(true), true),

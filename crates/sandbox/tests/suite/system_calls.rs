@@ -100,7 +100,9 @@ async fn p16_tools_and_tests_cannot_call_into_kernel_or_other_processes() {
 async fn p16_agents_cannot_reach_keys_or_kernel_and_can_still_create_a_sandbox() {
     let user = User::new();
     for mechanism in ISOLATING {
-        let answers = answers(&user, mechanism, payload(&user, Profile::agent())).await;
+        // Without a network, Landlock also needs a filter that denies `io_uring`.
+        let profile = Profile::agent().network(true);
+        let answers = answers(&user, mechanism, payload(&user, profile)).await;
         for name in DENIED_ALWAYS {
             assert_eq!(answers[*name], "EPERM", "{mechanism}: {name}");
         }

@@ -38,7 +38,10 @@ async fn p5_no_process_survives_command_exit() {
     for (mechanism, marker) in ALL.into_iter().zip(["5000201", "5000202", "5000203"]) {
         let script = format!("(setsid sleep {marker} &) ; exit 7");
         let output = user.run(mechanism, Profile::tool(), &script).await;
-        assert_eq!((output.exit.code, output.exit.why), (7, ExitReason::Exited));
+        assert_eq!(
+            (output.exit.code, output.exit.reason),
+            (7, ExitReason::Exited)
+        );
         assert_eq!(processes_with(marker), [0; 0], "{mechanism}");
     }
 }
@@ -58,7 +61,7 @@ async fn p5_deadline_kills_the_tree_and_is_reported() {
             child.stdout.next().await.unwrap().unwrap().text(),
             "started"
         );
-        assert_eq!(child.wait().await.unwrap().why, ExitReason::Deadline);
+        assert_eq!(child.wait().await.unwrap().reason, ExitReason::Deadline);
         assert_eq!(processes_with(marker), [0; 0]);
     }
 }
@@ -81,7 +84,7 @@ async fn p7_stop_sends_sigterm_first() {
             "{mechanism}"
         );
         let exit = child.wait().await.unwrap();
-        assert_eq!((exit.code, exit.why), (9, ExitReason::Stopped));
+        assert_eq!((exit.code, exit.reason), (9, ExitReason::Stopped));
         assert!(exit.duration < Duration::from_secs(5));
     }
 }
@@ -98,7 +101,7 @@ async fn p7_stop_kills_after_grace_period() {
         child.stdout.next().await.unwrap();
         child.control().stop();
         let exit = child.wait().await.unwrap();
-        assert_eq!((exit.code, exit.why), (137, ExitReason::Stopped));
+        assert_eq!((exit.code, exit.reason), (137, ExitReason::Stopped));
         assert_eq!(processes_with(marker), [0; 0], "{mechanism}");
     }
 }
@@ -122,6 +125,6 @@ async fn stall_timer_ignores_output_without_reset() {
     }
     let last_reset = Instant::now();
     while child.stdout.next().await.unwrap().is_some() {}
-    assert_eq!(child.wait().await.unwrap().why, ExitReason::Stalled);
+    assert_eq!(child.wait().await.unwrap().reason, ExitReason::Stalled);
     assert!(last_reset.elapsed() >= Duration::from_millis(1_000));
 }

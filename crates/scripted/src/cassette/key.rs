@@ -32,7 +32,7 @@ impl RequestKey {
             let request = route.parse_request(body).ok()?;
             let features = request_features(&request, &OfferedTools::new(&request, None));
             let substitutions = substitutions(&request);
-            let text = Normalizer::new(&substitutions).normalize_text(&features.news);
+            let text = Normalizer::new(&substitutions).normalize_text(&features.new_text);
             Some(Self::Completion {
                 dialect: route.dialect,
                 turn: features.turn,

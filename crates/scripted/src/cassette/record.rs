@@ -13,7 +13,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::Stream;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde_json::Value;
 use windlass_cassette::{
     Cassette, CassetteError, Chunk, Entry, Exchange, FILE_BYTES, Normalizer, Substitutions,
@@ -51,7 +51,14 @@ impl ExchangeRecorder {
 
     /// Returns all completed exchanges as a cassette, without machine-specific values.
     pub(crate) fn cassette(&self, substitutions: &Substitutions) -> Result<String, CassetteError> {
-        let exchanges: Vec<Exchange> = self.lock().exchanges.iter().flatten().cloned().collect();
+        let exchanges: Vec<Exchange> = self
+            .recorded
+            .lock()
+            .exchanges
+            .iter()
+            .flatten()
+            .cloned()
+            .collect();
         let substitutions = match exchanges.iter().find_map(working_dir) {
             Some(dir) => substitutions.with_workspace(dir),
             None => substitutions.clone(),
@@ -64,17 +71,13 @@ impl ExchangeRecorder {
 
     /// Reserves a slot, unless the size limit is reached.
     fn reserve_slot(&self, bytes: usize) -> Option<usize> {
-        let mut recorded = self.lock();
+        let mut recorded = self.recorded.lock();
         recorded.bytes += bytes;
         if recorded.bytes > FILE_BYTES {
             return None;
         }
         recorded.exchanges.push(None);
         Some(recorded.exchanges.len() - 1)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, RecordedExchanges> {
-        self.recorded.lock()
     }
 }
 
@@ -162,7 +165,7 @@ impl RecordedBody {
     fn store_exchange(&mut self, cut: Option<Duration>) {
         if let Some(mut exchange) = self.exchange.take() {
             exchange.cut = cut;
-            self.recorder.lock().exchanges[self.slot] = Some(exchange);
+            self.recorder.recorded.lock().exchanges[self.slot] = Some(exchange);
         }
     }
 }
@@ -176,7 +179,7 @@ impl Stream for RecordedBody {
             Some(Ok(bytes)) => {
                 let at = self.offset();
                 let text = String::from_utf8_lossy(bytes).into_owned();
-                self.recorder.lock().bytes += text.len();
+                self.recorder.recorded.lock().bytes += text.len();
                 if let Some(exchange) = &mut self.exchange {
                     exchange.chunks.push(Chunk { at, text });
                 }

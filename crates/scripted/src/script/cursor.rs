@@ -19,6 +19,7 @@ pub struct ScriptCursor {
 
 /// A turn that was not used, or not often enough.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct UnusedTurn {
     /// Its position in the script, counted from 1.
     pub turn: usize,

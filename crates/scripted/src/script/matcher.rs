@@ -24,7 +24,7 @@ pub struct Matcher {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestFeatures {
     /// The new text since the model's last answer.
-    pub news: String,
+    pub new_text: String,
     /// The names of the offered tools.
     pub tools: Vec<String>,
     /// The intents that these tools can execute.
@@ -49,7 +49,7 @@ impl Matcher {
         if let Some(text) = self
             .contains
             .as_ref()
-            .filter(|text| !features.news.contains(*text))
+            .filter(|text| !features.new_text.contains(*text))
         {
             return Some(format!("it does not contain {text:?}"));
         }

@@ -67,7 +67,7 @@ fn errors_name_the_position() {
 
 fn features(text: &str, turn: usize) -> RequestFeatures {
     RequestFeatures {
-        news: text.to_owned(),
+        new_text: text.to_owned(),
         tools: vec!["Bash".to_owned()],
         intents: vec![IntentKind::Shell],
         turn,

@@ -1,7 +1,6 @@
 //! The caller of a request, as its token describes it.
 
 use axum::extract::FromRequestParts;
-use axum::http::StatusCode;
 use axum::http::request::Parts;
 use windlass_core::Timestamp;
 use windlass_tasks::{AccessToken, ProjectId, Scope};
@@ -67,11 +66,9 @@ impl Caller {
             return Ok(());
         }
         let name = &self.name;
-        Err(ApiError::new(
-            StatusCode::FORBIDDEN,
-            "missing_scope",
-            format!("the token {name:?} does not have the scope {scope}, which this request needs"),
-        ))
+        Err(ApiError::forbidden(format!(
+            "the token {name:?} does not have the scope {scope}, which this request needs"
+        )))
     }
 }
 

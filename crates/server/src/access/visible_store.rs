@@ -1,6 +1,7 @@
 //! The part of the store that a caller can see: its projects. Everything else does not exist for it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use windlass_core::TraceNode;
 use windlass_tasks::{
@@ -8,8 +9,6 @@ use windlass_tasks::{
     NewTask, Project, ProjectId, Proof, RecordId, StoreError, StoreResult, Task, TaskFilter,
     TaskId, TaskStore, TestResult,
 };
-
-use super::Caller;
 
 /// The maximum number of tasks or events per page, as in the store.
 const MAX_PAGE: u32 = 1_000;
@@ -23,11 +22,9 @@ pub(crate) struct VisibleStore {
 }
 
 impl VisibleStore {
-    pub(crate) fn new(store: Arc<dyn TaskStore>, caller: &Caller) -> Self {
-        Self {
-            store,
-            projects: caller.projects.clone(),
-        }
+    /// Returns the part of a store that belongs to these projects; `None` means all.
+    pub(crate) fn new(store: Arc<dyn TaskStore>, projects: Option<Vec<ProjectId>>) -> Self {
+        Self { store, projects }
     }
 
     fn sees(&self, project: ProjectId) -> bool {
@@ -121,9 +118,14 @@ impl VisibleStore {
         self.store.cancel(id).await
     }
 
-    pub(crate) async fn retry(&self, id: TaskId) -> StoreResult<Task> {
+    pub(crate) async fn retry(&self, id: TaskId, fresh: bool) -> StoreResult<Task> {
         self.check_task(id).await?;
-        self.store.retry(id).await
+        self.store.retry(id, fresh).await
+    }
+
+    pub(crate) async fn accept(&self, id: TaskId) -> StoreResult<Task> {
+        self.check_task(id).await?;
+        self.store.accept(id).await
     }
 
     pub(crate) async fn attempts(&self, id: TaskId) -> StoreResult<Vec<Attempt>> {
@@ -166,6 +168,11 @@ impl VisibleStore {
         Ok(events)
     }
 
+    /// Waits until there are events after this number, of any project, and returns the number of the last one.
+    pub(crate) async fn wait_for_events(&self, after: u64, timeout: Duration) -> StoreResult<u64> {
+        self.store.wait_for_events(after, timeout).await
+    }
+
     pub(crate) async fn blockers(
         &self,
         project: Option<ProjectId>,
@@ -193,7 +200,7 @@ impl VisibleStore {
         let approvals = self.store.approvals(open).await?;
         let mut visible = Vec::new();
         for approval in approvals {
-            if self.sees_task(approval.asked.attempt.task).await? {
+            if self.sees_task(approval.request.attempt.task).await? {
                 visible.push(approval);
             }
         }
@@ -202,7 +209,7 @@ impl VisibleStore {
 
     pub(crate) async fn approval(&self, id: RecordId) -> StoreResult<Approval> {
         let approval = self.store.approval(id).await?;
-        if self.sees_task(approval.asked.attempt.task).await? {
+        if self.sees_task(approval.request.attempt.task).await? {
             Ok(approval)
         } else {
             Err(StoreError::not_found("permission request", id))

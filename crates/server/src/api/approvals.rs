@@ -7,6 +7,7 @@ use windlass_tasks::Approval;
 use super::extract::{JsonBody, PathId, QueryParams};
 use super::schema;
 use crate::access::VisibleStore;
+use crate::board::Board;
 use crate::error::{ApiError, JsonResponse};
 
 #[derive(Deserialize, IntoParams)]
@@ -37,27 +38,9 @@ pub(super) async fn list(
 /// Decides a permission request of any worker; the first decision is final.
 #[utoipa::path(post, path = "/approvals/{id}/decision", params(("id" = i64, Path)), request_body = DecisionBody, responses((status = 200, description = "Success.", body = schema::Approval), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn decide(
-    store: VisibleStore,
+    board: Board,
     PathId(id): PathId,
     JsonBody(body): JsonBody<DecisionBody>,
 ) -> Result<JsonResponse<Approval>, ApiError> {
-    let offered = store.approval(id).await?.asked.options;
-    if !offered.iter().any(|option| option.id == body.option) {
-        return Err(ApiError::bad_request(format!(
-            "permission request {id} does not offer {:?}",
-            body.option
-        )));
-    }
-    let decided = store.decide_approval(id, body.option.clone()).await?;
-    let chosen = decided
-        .decision
-        .as_ref()
-        .and_then(|decision| decision.option.as_ref());
-    if chosen != Some(&body.option) {
-        return Err(ApiError::conflict(match chosen {
-            Some(other) => format!("permission request {id} was already decided: {other}"),
-            None => format!("permission request {id} was withdrawn: its turn has ended"),
-        }));
-    }
-    Ok(JsonResponse(decided))
+    Ok(JsonResponse(board.decide(id, body.option).await?))
 }

@@ -7,6 +7,7 @@ use windlass_tasks::{Blocker, ProjectId, Task};
 use super::extract::{JsonBody, PathId, QueryParams};
 use super::schema;
 use crate::access::VisibleStore;
+use crate::board::Board;
 use crate::error::{ApiError, JsonResponse};
 
 #[derive(Deserialize, IntoParams)]
@@ -41,12 +42,9 @@ pub(super) async fn list(
 /// Answers a blocker and resumes its task.
 #[utoipa::path(post, path = "/blockers/{id}/answer", params(("id" = i64, Path)), request_body = AnswerBody, responses((status = 200, description = "Success.", body = schema::Task), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn answer(
-    store: VisibleStore,
+    board: Board,
     PathId(id): PathId,
     JsonBody(body): JsonBody<AnswerBody>,
 ) -> Result<JsonResponse<Task>, ApiError> {
-    if body.text.trim().is_empty() {
-        return Err(ApiError::bad_request("the answer must not be empty"));
-    }
-    Ok(JsonResponse(store.answer_blocker(id, body.text).await?))
+    Ok(JsonResponse(board.answer(id, body.text).await?))
 }

@@ -1,22 +1,35 @@
 //! The change of a task, with syntax highlighting.
 
 use axum::extract::State;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use windlass_tasks::AttemptNumber;
 
-use super::extract::PathId;
-use crate::access::VisibleStore;
+use super::extract::{PathId, QueryParams};
+use crate::board::Board;
 use crate::diff::{Diff, parse_and_highlight};
 use crate::error::{ApiError, JsonResponse};
 use crate::state::AppState;
 
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DiffQuery {
+    /// The change of this attempt, whatever its outcome. Default: the change on the task's branch, or the last one that
+    /// is kept.
+    #[param(value_type = Option<u32>)]
+    attempt: Option<AttemptNumber>,
+}
+
 /// Returns a task's change as a diff with syntax highlighting.
-#[utoipa::path(get, path = "/tasks/{id}/diff", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Diff), (status = 409, description = "The current state does not allow it.")))]
+#[utoipa::path(get, path = "/tasks/{id}/diff", params(("id" = i64, Path), DiffQuery), responses((status = 200, description = "Success.", body = Diff), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn show(
     State(state): State<AppState>,
-    store: VisibleStore,
+    board: Board,
     PathId(id): PathId,
+    QueryParams(query): QueryParams<DiffQuery>,
 ) -> Result<JsonResponse<Diff>, ApiError> {
-    let task = store.task(id).await?;
-    let text = state.host_ops.diff(&task).await?;
+    let text = board.diff(id, query.attempt).await?;
     // Limited, so that highlighting does not slow down other requests.
     let permit = state.highlighters.acquire().await;
     let _permit = permit.map_err(|error| ApiError::internal(error.to_string()))?;

@@ -56,6 +56,7 @@ fn table() -> Vec<RouteRow> {
         ("get", "/tasks/{id}", READ, get(tasks::show)),
         ("post", "/tasks/{id}/cancel", APPROVE, post(tasks::cancel)),
         ("post", "/tasks/{id}/retry", WORK, post(tasks::retry)),
+        ("post", "/tasks/{id}/accept", APPROVE, post(tasks::accept)),
         ("post", "/tasks/{id}/merge", APPROVE, post(tasks::merge)),
         ("get", "/tasks/{id}/attempts", READ, get(records::attempts)),
         ("get", "/tasks/{id}/tests", READ, get(records::tests)),

@@ -51,6 +51,7 @@ pub(super) async fn show() -> Response {
         tasks::show,
         tasks::cancel,
         tasks::retry,
+        tasks::accept,
         tasks::merge,
         records::attempts,
         records::tests,

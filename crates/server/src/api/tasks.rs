@@ -1,26 +1,18 @@
 //! Tasks: list, add, show, cancel, retry, merge.
 
-use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
-use windlass_tasks::{
-    ATTEMPT_LIMIT, Dependency, MAX_ATTEMPTS, NewTask, Project, ProjectId, Task, TaskFilter, TaskId,
-    TaskStatus, WorkerKind,
-};
+use utoipa::IntoParams;
+use windlass_tasks::{Project, ProjectId, Task, TaskId, TaskStatus};
 
 use super::extract::{JsonBody, PathId, QueryParams};
 use super::schema;
 use crate::access::VisibleStore;
+use crate::board::{Board, NewTaskBody, TaskSelection};
 use crate::error::{ApiError, JsonResponse};
-use crate::host_ops::HostOpsError;
-use crate::state::AppState;
 
 type ApiResult<T> = Result<JsonResponse<T>, ApiError>;
-
-/// The maximum length of an idempotency key.
-const KEY_BYTES: usize = 255;
 
 /// Lists the projects.
 #[utoipa::path(get, path = "/projects", responses((status = 200, description = "Success.", body = Vec<schema::Project>)))]
@@ -47,100 +39,23 @@ pub(super) struct TaskQuery {
 /// Lists tasks in the order of their ids.
 #[utoipa::path(get, path = "/tasks", params(TaskQuery), responses((status = 200, description = "Success.", body = Vec<schema::Task>)))]
 pub(super) async fn list(
-    store: VisibleStore,
+    board: Board,
     QueryParams(query): QueryParams<TaskQuery>,
 ) -> ApiResult<Vec<Task>> {
-    let filter = TaskFilter {
-        project_id: query.project,
-        after: query.after,
-        limit: query.limit.unwrap_or(0),
-        ..TaskFilter::default()
-    };
     let names = query.status.as_deref().unwrap_or_default();
-    let names = names.split(',').filter(|name| !name.is_empty());
-    let mut tasks = Vec::new();
-    let mut seen: Vec<TaskStatus> = Vec::new();
-    for name in names {
-        let status = TaskStatus::from_name(name)
-            .ok_or_else(|| ApiError::bad_request(format!("unknown status {name:?}")))?;
-        if seen.contains(&status) {
-            continue;
-        }
-        seen.push(status);
-        let filter = TaskFilter {
-            status: Some(status),
-            ..filter.clone()
-        };
-        tasks.extend(store.tasks(filter).await?);
+    let mut statuses = Vec::new();
+    for name in names.split(',').filter(|name| !name.is_empty()) {
+        let status = TaskStatus::from_name(name);
+        statuses
+            .push(status.ok_or_else(|| ApiError::bad_request(format!("unknown status {name:?}")))?);
     }
-    if seen.is_empty() {
-        tasks = store.tasks(filter).await?;
-    }
-    tasks.sort_by_key(|task| task.id);
-    if let Some(limit) = query.limit {
-        tasks.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-    }
-    Ok(JsonResponse(tasks))
-}
-
-/// The body of a request that adds a task.
-#[derive(Deserialize, ToSchema)]
-#[schema(as = NewTask)]
-#[serde(deny_unknown_fields)]
-pub(super) struct NewTaskBody {
-    /// Default: the project of the directory in which the server was started.
-    #[schema(nullable = false, value_type = Option<i64>)]
-    project_id: Option<ProjectId>,
-    title: String,
-    #[serde(default)]
-    description: String,
-    /// 0 is the highest priority.
-    #[schema(nullable = false, maximum = 4)]
-    priority: Option<u8>,
-    #[schema(nullable = false)]
-    agent: Option<String>,
-    #[schema(nullable = false, value_type = Option<schema::WorkerKind>)]
-    kind: Option<WorkerKind>,
-    #[schema(nullable = false, minimum = 1, maximum = 15)]
-    workflow_step: Option<u8>,
-    /// Tasks that must be completed first.
-    #[serde(default)]
-    #[schema(value_type = Vec<i64>)]
-    dependencies: Vec<TaskId>,
-    #[schema(nullable = false, minimum = 1, maximum = 100)]
-    max_attempts: Option<u32>,
-}
-
-impl NewTaskBody {
-    fn task(self, project: Option<ProjectId>, key: Option<String>) -> Result<NewTask, ApiError> {
-        let project = self.project_id.or(project);
-        let project = project.ok_or_else(|| ApiError::bad_request("project_id is missing"))?;
-        if self.title.trim().is_empty() {
-            return Err(ApiError::bad_request("title must not be empty"));
-        }
-        let max_attempts = self.max_attempts.unwrap_or(MAX_ATTEMPTS);
-        if !(1..=ATTEMPT_LIMIT).contains(&max_attempts) {
-            return Err(ApiError::bad_request(format!(
-                "max_attempts is {max_attempts}; it must be 1 to {ATTEMPT_LIMIT}"
-            )));
-        }
-        let defaults = NewTask::new(project, self.title.trim());
-        Ok(NewTask {
-            description: self.description,
-            priority: self.priority.unwrap_or(defaults.priority),
-            workflow_step: self.workflow_step.unwrap_or(defaults.workflow_step),
-            dependencies: self
-                .dependencies
-                .into_iter()
-                .map(Dependency::Task)
-                .collect(),
-            kind: self.kind.unwrap_or_default(),
-            agent: self.agent.filter(|agent| !agent.is_empty()),
-            idempotency_key: key,
-            max_attempts,
-            ..defaults
-        })
-    }
+    let selection = TaskSelection {
+        project: query.project,
+        statuses,
+        after: query.after,
+        limit: query.limit,
+    };
+    Ok(JsonResponse(board.tasks(selection).await?))
 }
 
 /// Adds a task; it is durable once the response is sent.
@@ -157,25 +72,19 @@ impl NewTaskBody {
     )
 )]
 pub(super) async fn add(
-    State(state): State<AppState>,
-    store: VisibleStore,
+    board: Board,
     headers: HeaderMap,
     JsonBody(body): JsonBody<NewTaskBody>,
 ) -> Result<Response, ApiError> {
     let key = match headers.get("idempotency-key").map(|key| key.to_str()) {
         None => None,
-        Some(Ok(key)) if !key.is_empty() && key.len() <= KEY_BYTES => Some(key.to_owned()),
-        Some(_) => {
-            return Err(ApiError::bad_request(format!(
-                "Idempotency-Key must have 1 to {KEY_BYTES} visible ASCII characters"
-            )));
+        Some(Ok(key)) => Some(key.to_owned()),
+        Some(Err(_)) => {
+            let message = "Idempotency-Key must have visible ASCII characters only";
+            return Err(ApiError::bad_request(message));
         }
     };
-    let task = body.task(state.project, key)?;
-    let added = store
-        .enqueue(task)
-        .await
-        .map_err(ApiError::from_input_error)?;
+    let added = board.add(body.with_key(key)).await?;
     let status = if added.fresh {
         StatusCode::CREATED
     } else {
@@ -196,28 +105,35 @@ pub(super) async fn cancel(store: VisibleStore, PathId(id): PathId) -> ApiResult
     Ok(JsonResponse(store.cancel(id).await?))
 }
 
-/// Retries a task with a fresh attempt limit.
-#[utoipa::path(post, path = "/tasks/{id}/retry", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = schema::Task), (status = 409, description = "The current state does not allow it.")))]
-pub(super) async fn retry(store: VisibleStore, PathId(id): PathId) -> ApiResult<Task> {
-    Ok(JsonResponse(store.retry(id).await?))
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RetryQuery {
+    /// Whether the next attempt starts from the current commit, not from the change of the last attempt.
+    #[serde(default)]
+    #[param(value_type = Option<bool>)]
+    fresh: bool,
 }
 
-/// Merges a task's branch into the current branch.
-#[utoipa::path(post, path = "/tasks/{id}/merge", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = schema::Merge), (status = 409, description = "The current state does not allow it.")))]
-pub(super) async fn merge(
-    State(state): State<AppState>,
+/// Retries a task with a fresh attempt limit.
+#[utoipa::path(post, path = "/tasks/{id}/retry", params(("id" = i64, Path), RetryQuery), responses((status = 200, description = "Success.", body = schema::Task), (status = 409, description = "The current state does not allow it.")))]
+pub(super) async fn retry(
     store: VisibleStore,
     PathId(id): PathId,
-) -> ApiResult<serde_json::Value> {
-    let task = store.task(id).await?;
-    Ok(JsonResponse(state.host_ops.merge(&task).await?))
+    QueryParams(query): QueryParams<RetryQuery>,
+) -> ApiResult<Task> {
+    Ok(JsonResponse(store.retry(id, query.fresh).await?))
 }
 
-impl From<HostOpsError> for ApiError {
-    fn from(error: HostOpsError) -> Self {
-        match error {
-            HostOpsError::Refused(why) => Self::conflict(why),
-            HostOpsError::Internal(why) => Self::internal(why),
-        }
-    }
+/// Accepts the warnings in the proof of a completed task, so that it can be merged.
+#[utoipa::path(post, path = "/tasks/{id}/accept", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = schema::Task), (status = 409, description = "The current state does not allow it.")))]
+pub(super) async fn accept(store: VisibleStore, PathId(id): PathId) -> ApiResult<Task> {
+    Ok(JsonResponse(store.accept(id).await?))
+}
+
+/// Merges a task's branch into the current branch. A task that needs a review must be accepted first.
+#[utoipa::path(post, path = "/tasks/{id}/merge", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = schema::Merge), (status = 409, description = "The current state does not allow it.")))]
+pub(super) async fn merge(board: Board, PathId(id): PathId) -> ApiResult<serde_json::Value> {
+    let (_, merged) = board.merge(id).await?;
+    Ok(JsonResponse(merged))
 }

@@ -120,7 +120,8 @@ fn origin(state: &AppState, headers: &HeaderMap, host: &str) -> Result<(), ApiEr
 fn is_open(method: &Method, path: &str) -> bool {
     let reads = method == Method::GET || method == Method::HEAD;
     let is_login = method == Method::POST && path == "/api/v1/session";
-    let is_api = is_below(path, "/api") || is_below(path, "/v1");
+    let roots = ["/api", "/v1", "/mcp"];
+    let is_api = roots.iter().any(|root| is_below(path, root));
     is_login || (reads && !is_api)
 }
 

@@ -31,6 +31,7 @@ const ROUTES: &[(&str, &str, &str)] = &[
     ("get", "/tasks/{id}", "read"),
     ("post", "/tasks/{id}/cancel", "approve"),
     ("post", "/tasks/{id}/retry", "work"),
+    ("post", "/tasks/{id}/accept", "approve"),
     ("post", "/tasks/{id}/merge", "approve"),
     ("get", "/tasks/{id}/attempts", "read"),
     ("get", "/tasks/{id}/tests", "read"),

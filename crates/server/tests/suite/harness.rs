@@ -1,6 +1,7 @@
 //! A server with a real store, and host operations with one change.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -8,7 +9,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use windlass_core::{ExposeSecret, SecretString};
 use windlass_server::{
-    AgentCard, AgentHealth, HostOps, HostOpsError, RunningServer, Server, ServerLimits, Token,
+    AgentCard, AgentHealth, AskAnswer, AskRequest, HostOps, HostOpsError, RunningServer, Server,
+    ServerLimits, Token,
 };
 use windlass_tasks::{
     AccessStore, Broadcast, NewAccessToken, NewProject, NewTask, Project, ProjectId, Projects,
@@ -43,8 +45,17 @@ index 1..2 100644
 pub(crate) struct TestHostOps;
 
 impl HostOps for TestHostOps {
-    fn diff<'a>(&'a self, _: &'a Task) -> BoxFuture<'a, Result<String, HostOpsError>> {
-        Box::pin(async { Ok(DIFF.to_owned()) })
+    fn diff<'a>(
+        &'a self,
+        _: &'a Task,
+        attempt: Option<u32>,
+    ) -> BoxFuture<'a, Result<String, HostOpsError>> {
+        Box::pin(async move {
+            match attempt {
+                None | Some(1) => Ok(DIFF.to_owned()),
+                Some(_) => Err(HostOpsError::Refused("there is no such attempt".to_owned())),
+            }
+        })
     }
 
     fn merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>> {
@@ -70,6 +81,20 @@ impl HostOps for TestHostOps {
                 health: AgentHealth::Ok,
                 detail: None,
             }])
+        })
+    }
+
+    fn ask<'a>(
+        &'a self,
+        root: &'a Path,
+        ask: AskRequest,
+    ) -> BoxFuture<'a, Result<AskAnswer, HostOpsError>> {
+        Box::pin(async move {
+            Ok(AskAnswer {
+                agent: ask.agent.unwrap_or_else(|| "codex".to_owned()),
+                answer: format!("{}: {}", root.display(), ask.prompt),
+                usage: None,
+            })
         })
     }
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use windlass_core::{TraceNode, Usage};
 use windlass_tasks::{
     Approval, Approvals, Attempt, AttemptRecords, AttemptRef, Blocker, Blockers, Broadcast, Claim,
-    Claimed, Correction, Enqueued, EventFilter, EventLog, Issue, IssueId, LeaseStatus, Leases,
-    LoggedEvent, NewApproval, NewIssue, NewProject, NewTask, Outcome, Project, ProjectId, Projects,
-    Proof, RecordId, Release, StoreError, StoreFuture, Task, TaskFilter, TaskId, TaskQueue,
-    TaskStore, TestResult, Traces,
+    Claimed, Correction, EarlierChange, Enqueued, EventFilter, EventLog, Issue, IssueId,
+    LeaseStatus, Leases, LoggedEvent, NewApproval, NewIssue, NewProject, NewTask, Outcome, Project,
+    ProjectId, Projects, Proof, RecordId, Release, StoreError, StoreFuture, Task, TaskFilter,
+    TaskId, TaskQueue, TaskStore, TestResult, Traces,
 };
 
 /// The kind of failure.
@@ -57,6 +57,7 @@ macro_rules! forward {
 
 forward! {
     Projects {
+        store_id() -> String;
         add_project(project: NewProject) -> Project;
         project(id: ProjectId) -> Project;
         projects() -> Vec<Project>;
@@ -69,7 +70,8 @@ forward! {
         task(id: TaskId) -> Task;
         tasks(filter: TaskFilter) -> Vec<Task>;
         cancel(id: TaskId) -> Task;
-        retry(id: TaskId) -> Task;
+        retry(id: TaskId, fresh: bool) -> Task;
+        accept(id: TaskId) -> Task;
     }
     Leases {
         claim(claim: Claim) -> Option<Claimed>;
@@ -78,6 +80,8 @@ forward! {
         reclaim_expired() -> Vec<Task>;
         record_intent(attempt: AttemptRef, commit: String) -> ();
         pending_intent(task: TaskId) -> Option<String>;
+        record_change(attempt: AttemptRef, commit: String) -> ();
+        earlier_change(task: TaskId) -> Option<EarlierChange>;
         finish(attempt: AttemptRef, outcome: Outcome, usage: Usage) -> Task;
     }
     AttemptRecords {

@@ -131,7 +131,7 @@ pub(super) async fn p8_clock_jump_does_not_delay_takeover(on: StoreUnderTest) ->
                     .finish(lost.attempt, completed(), Usage::default())
                     .await,
             )?;
-            on.store.retry(task).await.ok();
+            on.store.retry(task, false).await.ok();
         }
         let last = claimed(&on.store).await?;
         finish(&on.store, &last, completed()).await?;

@@ -132,13 +132,13 @@ pub(super) async fn failed_task_blocks_dependents_until_retried(on: StoreUnderTe
         reason.contains(&named) && reason.contains("failed"),
         "{reason}"
     );
-    let result = on.store.retry(left.id).await;
+    let result = on.store.retry(left.id, false).await;
     check!(matches!(result, Err(StoreError::Refused(_))), "{result:?}");
     // A task that is added now is blocked immediately.
     let late = add(&on.store, task_after(top.project_id, "late", &[top.id])).await?;
     same!(late.status, TaskStatus::Blocked);
 
-    on.store.retry(top.id).await?;
+    on.store.retry(top.id, false).await?;
     for task in [bottom, left, right, &late] {
         let now = status(task).await?;
         same!(
@@ -160,7 +160,7 @@ pub(super) async fn failed_task_blocks_dependents_until_retried(on: StoreUnderTe
     same!(other.task.id, right.id);
     finish(&on.store, &other, completed()).await?;
     same!(status(bottom).await?.status, TaskStatus::Blocked);
-    on.store.retry(left.id).await?;
+    on.store.retry(left.id, false).await?;
     same!(status(bottom).await?.status, TaskStatus::Pending);
     let left_again = claim_task(&on, left.id).await?;
     match left_again {

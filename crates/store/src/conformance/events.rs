@@ -242,7 +242,7 @@ pub(super) async fn every_status_change_is_broadcast(on: StoreUnderTest) -> Case
     };
     on.store.answer_blocker(blocker.id, "!".to_owned()).await?;
     on.store.cancel(task.id).await?;
-    on.store.retry(task.id).await?;
+    on.store.retry(task.id, false).await?;
     let claimed_task = claimed(&on.store).await?;
     finish(&on.store, &claimed_task, completed()).await?;
 

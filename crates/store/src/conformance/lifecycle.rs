@@ -3,7 +3,7 @@
 use windlass_core::Usage;
 use windlass_tasks::{
     Claim, Dependency, NewIssue, NewTask, Outcome, Proof, Release, StoreError, TaskFilter,
-    TaskStatus, TestCounts, WorkerKind,
+    TaskStatus, TestCounts, Warning, WarningKind, WorkerKind,
 };
 
 use super::{
@@ -143,7 +143,7 @@ pub(super) async fn missing_records_return_not_found(on: StoreUnderTest) -> Case
         store.project(7).await.err(),
         store.issue(7).await.err(),
         store.cancel(7).await.err(),
-        store.retry(7).await.err(),
+        store.retry(7, false).await.err(),
         store.proof(7).await.err(),
         store.test_results(7).await.err(),
         store.approval(7).await.err(),
@@ -257,7 +257,7 @@ pub(super) async fn task_fails_after_last_attempt(on: StoreUnderTest) -> CaseRes
     same!(task.completed_at, None);
     same!(on.store.claim(any("w")).await?, None);
 
-    let task = on.store.retry(task.id).await?;
+    let task = on.store.retry(task.id, false).await?;
     same!(
         (task.status, task.attempt),
         (TaskStatus::Pending, 2),
@@ -328,7 +328,14 @@ pub(super) fn proof() -> Proof {
         },
         log_sha256: "e".repeat(64),
         duration_ms: 12,
-        warnings: vec!["a test was emptied".to_owned()],
+        setup: Vec::new(),
+        cases: None,
+        baseline: None,
+        base_tests: None,
+        warnings: vec![Warning::new(
+            WarningKind::RemovedTests,
+            "a test was emptied",
+        )],
         at: windlass_core::Timestamp(1),
     }
 }
@@ -350,7 +357,7 @@ pub(super) async fn completed_task_has_time_and_proof(on: StoreUnderTest) -> Cas
     same!(on.store.proof(task.id).await?, Some(proof()));
 
     // After a retry the task is no longer completed and has no proof.
-    let task = on.store.retry(task.id).await?;
+    let task = on.store.retry(task.id, false).await?;
     same!(
         (task.status, task.completed_at),
         (TaskStatus::Pending, None)

@@ -33,6 +33,7 @@
 //! # });
 //! ```
 
+mod changes;
 mod clocks;
 mod connections;
 mod deps;
@@ -216,6 +217,10 @@ cases![
     promises::p3_repeated_finish_is_idempotent,
     promises::p4_publish_intent_is_stored,
     promises::p6_same_key_from_a_hundred_clients_gives_one_task,
+    changes::store_id_is_stable_and_the_same_for_all,
+    changes::change_is_recorded_for_every_outcome,
+    changes::p3_change_of_an_ended_attempt_is_recorded_once,
+    changes::fresh_retry_starts_without_earlier_changes,
     clocks::p2_task_of_another_machine_is_reclaimed_after_one_lease,
     clocks::p8_clock_jump_loses_no_live_work,
     clocks::p8_clock_jump_does_not_delay_takeover,

@@ -274,7 +274,7 @@ async fn execute(on: &StoreUnderTest, op: Op) -> Result<OpResult, StoreError> {
             Ok(OpResult::Done)
         }
         Op::Cancel(task) => Ok(OpResult::Status(store.cancel(task).await?.status)),
-        Op::Retry(task) => Ok(OpResult::Status(store.retry(task).await?.status)),
+        Op::Retry(task) => Ok(OpResult::Status(store.retry(task, false).await?.status)),
         Op::AdvanceClock => {
             on.pass(STEP);
             Ok(OpResult::Done)

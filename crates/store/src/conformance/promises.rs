@@ -104,6 +104,8 @@ fn passed_tests() -> TestResult {
         exit_code: Some(0),
         counts: TestCounts::default(),
         failures: Vec::new(),
+        cases: None,
+        notes: Vec::new(),
         duration_ms: 1,
         output: String::new(),
         output_sha256: String::new(),
@@ -251,7 +253,7 @@ pub(super) async fn p4_publish_intent_is_stored(on: StoreUnderTest) -> CaseResul
     // After the task was completed, a retry starts without an intent.
     let third = claimed(&on.store).await?;
     finish(&on.store, &third, completed()).await?;
-    on.store.retry(task).await?;
+    on.store.retry(task, false).await?;
     same!(on.store.pending_intent(task).await?, None);
     Ok(())
 }

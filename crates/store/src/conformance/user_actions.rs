@@ -15,7 +15,7 @@ use super::{
 pub(super) async fn cancel_is_requested_while_running(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?;
     cancel_pending(&on, task.id).await?;
-    on.store.retry(task.id).await?;
+    on.store.retry(task.id, false).await?;
 
     // Every way in which an attempt can end after a cancel request.
     let one = claimed(&on.store).await?;
@@ -36,7 +36,7 @@ pub(super) async fn cancel_is_requested_while_running(on: StoreUnderTest) -> Cas
         TaskStatus::Cancelled
     );
 
-    on.store.retry(task.id).await?;
+    on.store.retry(task.id, false).await?;
     let one = claimed(&on.store).await?;
     same!(
         on.store.heartbeat(one.attempt, LEASE).await?,
@@ -49,7 +49,7 @@ pub(super) async fn cancel_is_requested_while_running(on: StoreUnderTest) -> Cas
         TaskStatus::Cancelled
     );
 
-    on.store.retry(task.id).await?;
+    on.store.retry(task.id, false).await?;
     let one = claimed(&on.store).await?;
     on.store.cancel(task.id).await?;
     let release = Release {
@@ -59,7 +59,7 @@ pub(super) async fn cancel_is_requested_while_running(on: StoreUnderTest) -> Cas
     on.store.release(one.attempt, release).await?;
     same!(on.store.task(task.id).await?.status, TaskStatus::Cancelled);
 
-    on.store.retry(task.id).await?;
+    on.store.retry(task.id, false).await?;
     claimed(&on.store).await?;
     on.store.cancel(task.id).await?;
     on.pass(LEASE * 2);
@@ -70,7 +70,7 @@ pub(super) async fn cancel_is_requested_while_running(on: StoreUnderTest) -> Cas
         "the worker stopped sending heartbeats"
     );
 
-    on.store.retry(task.id).await?;
+    on.store.retry(task.id, false).await?;
     let one = claimed(&on.store).await?;
     on.store.cancel(task.id).await?;
     let done = finish(&on.store, &one, completed()).await?;
@@ -152,7 +152,7 @@ pub(super) async fn blocker_is_answered_once(on: StoreUnderTest) -> CaseResult {
     // A question whose task was retried without an answer is no longer open.
     let one = claimed(&on.store).await?;
     let task = finish(&on.store, &one, Outcome::Blocked { question }).await?;
-    on.store.retry(task.id).await?;
+    on.store.retry(task.id, false).await?;
     same!(on.store.blockers(None, true).await?, vec![]);
     Ok(())
 }
@@ -172,7 +172,7 @@ pub(super) async fn approval_is_decided_once(on: StoreUnderTest) -> CaseResult {
         }],
     };
     let approval = on.store.request_approval(new.clone()).await?;
-    same!(approval.asked, new);
+    same!(approval.request, new);
     same!(on.other.approvals(true).await?, vec![approval.clone()]);
     let wrong = on
         .other
@@ -240,7 +240,7 @@ pub(super) async fn attempts_are_listed_with_outcomes(on: StoreUnderTest) -> Cas
     claimed(&on.store).await?;
     on.pass(LEASE * 2);
     on.store.reclaim_expired().await?;
-    on.store.retry(task.id).await.ok();
+    on.store.retry(task.id, false).await.ok();
     let four = claimed(&on.store).await?;
     finish(&on.store, &four, completed()).await?;
 

@@ -14,7 +14,7 @@ fn approval(row: &Row) -> StoreResult<Approval> {
     let decided = row.opt_int("decided_at")?;
     Ok(Approval {
         id: row.int("id")?,
-        asked: row.json("body")?,
+        request: row.json("body")?,
         created_at: timestamp(row.int("created_at")?),
         decision: decided.map(|at| ApprovalDecision {
             option: chosen,
@@ -48,10 +48,10 @@ fn broadcast(db: &mut DbConnection, task: &Task, approval: &Approval, what: &str
     db.queue_event(Broadcast::ActivityUpdate {
         project_id: task.project_id,
         activity_type: what.to_owned(),
-        agent_id: approval.asked.agent.clone(),
+        agent_id: approval.request.agent.clone(),
         message: format!(
             "permission request {}: {}{end}",
-            approval.id, approval.asked.tool
+            approval.id, approval.request.tool
         ),
         task_id: Some(task.id),
     });
@@ -87,7 +87,7 @@ pub(crate) async fn decide(
     const DECIDE: Sql = sql!(
         "UPDATE approval SET chosen = $2, decided_at = $3 WHERE id = $1 AND decided_at IS NULL RETURNING id"
     );
-    let request = get(db, id).await?.asked;
+    let request = get(db, id).await?.request;
     if let Some(option) = option
         && !request.options.iter().any(|offered| offered.id == option)
     {
@@ -102,7 +102,7 @@ pub(crate) async fn decide(
         .is_empty();
     let decided = get(db, id).await?;
     if first {
-        let task = task_row::get(db, decided.asked.attempt.task).await?.task;
+        let task = task_row::get(db, decided.request.attempt.task).await?.task;
         broadcast(db, &task, &decided, "approval_decided");
     }
     Ok(decided)

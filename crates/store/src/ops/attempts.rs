@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use windlass_core::Usage;
 use windlass_tasks::{
-    Attempt, AttemptRef, AttemptStatus, LeaseStatus, StoreError, StoreResult, TaskId,
+    Attempt, AttemptRef, AttemptStatus, EarlierChange, LeaseStatus, StoreError, StoreResult, TaskId,
 };
 
 use super::claim::millis;
@@ -72,6 +72,51 @@ pub(crate) async fn pending_intent(
     }
 }
 
+/// Records the commit that keeps an attempt's change. After the end of the attempt only the first is accepted.
+pub(crate) async fn record_change(
+    db: &mut DbConnection,
+    attempt: AttemptRef,
+    commit: &str,
+) -> StoreResult<()> {
+    const REPLACE: Sql =
+        sql!("UPDATE attempt SET change_commit = $3 WHERE task_id = $1 AND number = $2");
+    const ADD: Sql = sql!(
+        "UPDATE attempt SET change_commit = $3 WHERE task_id = $1 AND number = $2 ",
+        "AND (change_commit IS NULL OR change_commit = $3) RETURNING number"
+    );
+    let values = args![attempt.task, attempt.number, commit];
+    match fence(db, attempt).await {
+        Ok(_) => db.execute(REPLACE, values).await,
+        Err(superseded) if superseded.is_superseded() => {
+            match db.fetch_returning(ADD, values).await?.first() {
+                Some(_) => Ok(()),
+                None => Err(superseded),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the last recorded change, unless the task was retried without it since.
+pub(crate) async fn earlier_change(
+    db: &mut DbConnection,
+    id: TaskId,
+) -> StoreResult<Option<EarlierChange>> {
+    const LAST: Sql = sql!(
+        "SELECT number, change_commit FROM attempt WHERE task_id = $1 AND change_commit IS NOT NULL ",
+        "AND number > (SELECT fresh FROM task WHERE id = $1) ORDER BY number DESC LIMIT 1"
+    );
+    task_row::get(db, id).await?;
+    let row = db.fetch_optional(LAST, args![id]).await?;
+    row.map(|row| {
+        Ok(EarlierChange {
+            attempt: row.int_as("number")?,
+            commit: row.text("change_commit")?,
+        })
+    })
+    .transpose()
+}
+
 /// Returns the stored end of an attempt: its own outcome, `released` or `lost`.
 pub(crate) async fn ended(
     db: &mut DbConnection,
@@ -121,7 +166,7 @@ pub(crate) async fn end(
 /// Lists the attempts at a task, oldest first.
 pub(crate) async fn list(db: &mut DbConnection, id: TaskId) -> StoreResult<Vec<Attempt>> {
     const LIST: Sql = sql!(
-        "SELECT number, worker, started_at, ended_at, ended, error, usage FROM attempt ",
+        "SELECT number, worker, started_at, ended_at, ended, error, change_commit, usage FROM attempt ",
         "WHERE task_id = $1 ORDER BY number LIMIT 10000"
     );
     task_row::get(db, id).await?;
@@ -142,6 +187,7 @@ fn attempt(row: &Row) -> StoreResult<Attempt> {
         ended_at: row.opt_int("ended_at")?.map(timestamp),
         outcome: ended.as_deref().and_then(AttemptStatus::from_name),
         error: row.opt_text("error")?,
+        commit: row.opt_text("change_commit")?,
         usage: if has_usage {
             row.json("usage")?
         } else {

@@ -23,6 +23,9 @@ const MAX_TITLE_BYTES: usize = 4 << 10;
 const MAX_TEXT_BYTES: usize = 1 << 20;
 /// Maximum size of an idempotency key.
 const MAX_KEY_BYTES: usize = 512;
+/// Maximum number of tests that a task names, and the maximum size of a name.
+const MAX_TESTS: usize = 100;
+const MAX_TEST_BYTES: usize = 1 << 10;
 
 /// Validates tasks, as far as possible without reading the store.
 pub(crate) fn check(tasks: &[NewTask]) -> StoreResult<()> {
@@ -63,6 +66,12 @@ fn check_one(task: &NewTask, batch: usize) -> StoreResult<()> {
         return rejected(format!(
             "the description of {title:?} has {} bytes; the limit is {MAX_TEXT_BYTES}",
             task.description.len()
+        ));
+    }
+    let has_long_name = || task.tests.iter().any(|name| name.len() > MAX_TEST_BYTES);
+    if task.tests.len() > MAX_TESTS || has_long_name() {
+        return rejected(format!(
+            "{title:?} may name {MAX_TESTS} tests of {MAX_TEST_BYTES} bytes each"
         ));
     }
     if task.priority > 4 {
@@ -227,8 +236,8 @@ async fn check_parents(db: &mut DbConnection, new: &NewTask) -> StoreResult<()> 
 async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
     const ADD: Sql = sql!(
         "INSERT INTO task (project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, ",
-        "idempotency_key, wish, max_attempts, created_at, updated_at) ",
-        "VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $12) ",
+        "idempotency_key, wish, max_attempts, tests, edits_tests, created_at, updated_at) ",
+        "VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14) ",
         "ON CONFLICT (idempotency_key) DO NOTHING RETURNING ",
         columns!()
     );
@@ -236,6 +245,7 @@ async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
         Some(_) => Some(json(new)?),
         None => None,
     };
+    let tests = json(&new.tests)?;
     let values = args![
         new.project_id,
         new.issue_id,
@@ -248,6 +258,8 @@ async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
         new.idempotency_key.as_deref(),
         request.as_deref(),
         new.max_attempts,
+        tests.as_str(),
+        new.edits_tests,
         db.now(),
     ];
     match db.fetch_returning(ADD, values).await?.first() {

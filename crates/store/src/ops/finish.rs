@@ -18,6 +18,7 @@ struct NextState<'a> {
     output: Option<&'a str>,
     branch: Option<&'a str>,
     unverified: bool,
+    needs_review: bool,
     /// The attempt does not count towards the limit.
     refund: bool,
 }
@@ -29,6 +30,7 @@ impl<'a> NextState<'a> {
             output,
             branch: None,
             unverified: false,
+            needs_review: false,
             refund: false,
         }
     }
@@ -171,6 +173,7 @@ fn next_state<'a>(row: &TaskRow, outcome: &'a Outcome) -> NextState<'a> {
             output: Some(output),
             branch: branch.as_deref(),
             unverified: proof.is_none(),
+            needs_review: proof.as_ref().is_some_and(|proof| proof.needs_review()),
             refund: false,
         },
         Outcome::Cancelled => NextState::new(
@@ -217,8 +220,8 @@ async fn apply_next_state(
     agent_id: &str,
 ) -> StoreResult<Task> {
     const UPDATE: Sql = sql!(
-        "UPDATE task SET status = $2, output = $3, branch = $4, unverified = $5, usage = $6, ",
-        "tries = tries - $7, cancel_requested = 0, lease_until = 0, updated_at = $8, completed_at = $9 WHERE id = $1"
+        "UPDATE task SET status = $2, output = $3, branch = $4, unverified = $5, needs_review = $6, usage = $7, ",
+        "tries = tries - $8, cancel_requested = 0, lease_until = 0, updated_at = $9, completed_at = $10 WHERE id = $1"
     );
     let task = &row.task;
     let mut total = task.usage.clone();
@@ -231,6 +234,7 @@ async fn apply_next_state(
         next.output,
         next.branch,
         next.unverified,
+        next.needs_review,
         json(&total)?,
         next.refund,
         now,

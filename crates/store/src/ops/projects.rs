@@ -28,6 +28,18 @@ fn issue(row: &Row) -> StoreResult<Issue> {
     })
 }
 
+/// Returns the id of the store: eight hexadecimal digits.
+pub(crate) async fn store_id(db: &mut DbConnection) -> StoreResult<String> {
+    const ID: Sql = sql!("SELECT value FROM counter WHERE name = 'store'");
+    match db.fetch_optional(ID, args![]).await? {
+        Some(row) => Ok(format!("{:08x}", row.int("value")?)),
+        None => Err(decode_error(
+            "counter",
+            "the row of the store's id is missing",
+        )),
+    }
+}
+
 /// Validates a new project.
 pub(crate) fn check(new: &NewProject) -> StoreResult<()> {
     let root = new.root.display();

@@ -94,7 +94,9 @@ pub(crate) async fn cancel(db: &mut DbConnection, id: TaskId) -> StoreResult<Tas
     Ok(task_row::get(db, id).await?.task)
 }
 
-pub(crate) async fn retry(db: &mut DbConnection, id: TaskId) -> StoreResult<Task> {
+/// Resets a task to pending. With `fresh`, the changes of its attempts so far are not continued.
+pub(crate) async fn retry(db: &mut DbConnection, id: TaskId, fresh: bool) -> StoreResult<Task> {
+    const START_FRESH: Sql = sql!("UPDATE task SET fresh = attempt WHERE id = $1");
     let TaskRow { task, held, .. } = task_row::get_for_update(db, id).await?;
     match task.status {
         TaskStatus::Pending | TaskStatus::InProgress => {
@@ -112,6 +114,27 @@ pub(crate) async fn retry(db: &mut DbConnection, id: TaskId) -> StoreResult<Task
         _ => {}
     }
     reset_to_pending(db, &task, true).await?;
+    if fresh {
+        db.execute(START_FRESH, args![id]).await?;
+    }
+    Ok(task_row::get(db, id).await?.task)
+}
+
+/// Accepts the warnings in the proof of a completed task.
+pub(crate) async fn accept(db: &mut DbConnection, id: TaskId) -> StoreResult<Task> {
+    const ACCEPT: Sql = sql!(
+        "UPDATE task SET needs_review = 0, updated_at = $2 WHERE id = $1 AND needs_review = 1"
+    );
+    let TaskRow { task, .. } = task_row::get_for_update(db, id).await?;
+    if task.status != TaskStatus::Completed {
+        return Err(StoreError::Refused(format!(
+            "task {id} is {}: only the proof of a completed task can be accepted",
+            task.status
+        )));
+    }
+    let now = db.now();
+    db.execute(ACCEPT, args![id, now]).await?;
+    db.queue_event(status(&task, TaskStatus::Completed, "worker"));
     Ok(task_row::get(db, id).await?.task)
 }
 
@@ -123,7 +146,7 @@ pub(crate) async fn reset_to_pending(
 ) -> StoreResult<()> {
     const RESET: Sql = sql!(
         "UPDATE task SET status = 'pending', tries = CASE WHEN $3 = 1 THEN 0 ELSE tries END, held = 0, ",
-        "cancel_requested = 0, unverified = 0, branch = NULL, completed_at = NULL, output = NULL, updated_at = $2 ",
+        "cancel_requested = 0, unverified = 0, needs_review = 0, branch = NULL, completed_at = NULL, output = NULL, updated_at = $2 ",
         "WHERE id = $1"
     );
     let now = db.now();

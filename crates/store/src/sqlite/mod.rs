@@ -102,7 +102,7 @@ fn read_on_full_disk(path: &Path, settings: &StoreSettings) -> sqlx::Pool<Sqlite
 
 /// Returns the options of every connection. The content of the file is not trusted: its schema may not call
 /// functions with side effects, each page is checked, and the file is not mapped into memory, where another
-/// process could change it after a check. `.cargo/config.toml` enables SQLite's defensive mode.
+/// process could change it after a check. `.cargo/config.toml` enables SQLite's defensive mode; no safe interface can.
 pub(crate) fn connect_options(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use windlass_core::Usage;
 use windlass_tasks::{
-    AttemptRef, Claim, Claimed, LeaseStatus, Leases, Outcome, Release, StoreFuture, Task, TaskId,
+    AttemptRef, Claim, Claimed, EarlierChange, LeaseStatus, Leases, Outcome, Release, StoreFuture,
+    Task, TaskId,
 };
 
 use super::write::{durable, operation, relaxed};
@@ -78,6 +79,20 @@ impl Leases for SqlStore {
     fn pending_intent(&self, task: TaskId) -> StoreFuture<'_, Option<String>> {
         self.read("reading a publish intent", move |db| {
             Box::pin(attempts::pending_intent(db, task))
+        })
+    }
+
+    fn record_change(&self, attempt: AttemptRef, commit: String) -> StoreFuture<'_, ()> {
+        let options = durable(stages!("recording a change"), Some(attempt.task));
+        self.write(
+            options,
+            operation!(|db, commit| attempts::record_change(db, attempt, &commit)),
+        )
+    }
+
+    fn earlier_change(&self, task: TaskId) -> StoreFuture<'_, Option<EarlierChange>> {
+        self.read("reading the last change", move |db| {
+            Box::pin(attempts::earlier_change(db, task))
         })
     }
 

@@ -10,6 +10,12 @@ use crate::store::SqlStore;
 use crate::write_job::stages;
 
 impl Projects for SqlStore {
+    fn store_id(&self) -> StoreFuture<'_, String> {
+        self.read("reading the id of the store", |db| {
+            Box::pin(projects::store_id(db))
+        })
+    }
+
     fn add_project(&self, project: NewProject) -> StoreFuture<'_, Project> {
         if let Err(error) = projects::check(&project) {
             return ready_error(error);

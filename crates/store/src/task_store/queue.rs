@@ -50,8 +50,13 @@ impl TaskQueue for SqlStore {
         self.write(options, move |db| Box::pin(tasks::cancel(db, id)))
     }
 
-    fn retry(&self, id: TaskId) -> StoreFuture<'_, Task> {
+    fn retry(&self, id: TaskId, fresh: bool) -> StoreFuture<'_, Task> {
         let options = durable(stages!("retrying a task"), Some(id));
-        self.write(options, move |db| Box::pin(tasks::retry(db, id)))
+        self.write(options, move |db| Box::pin(tasks::retry(db, id, fresh)))
+    }
+
+    fn accept(&self, id: TaskId) -> StoreFuture<'_, Task> {
+        let options = durable(stages!("accepting a proof"), Some(id));
+        self.write(options, move |db| Box::pin(tasks::accept(db, id)))
     }
 }

@@ -156,7 +156,10 @@ async fn check_sessions(store: OpenStore, other: OpenStore) {
 }
 
 async fn open_twice(url: &str) -> (OpenStore, OpenStore) {
-    let open = async || open_all(url, StoreSettings::default()).await.unwrap();
+    // A thousand sessions are a thousand durable writes, and the disk of a test machine may stall.
+    let mut settings = StoreSettings::default();
+    settings.commit_timeout = Duration::from_secs(60);
+    let open = async || open_all(url, settings.clone()).await.unwrap();
     (open().await, open().await)
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use windlass_core::Usage;
 
 use super::error::StoreFuture;
-use crate::attempt::{Claim, Claimed, LeaseStatus, Outcome, Release};
+use crate::attempt::{Claim, Claimed, EarlierChange, LeaseStatus, Outcome, Release};
 use crate::id::{AttemptRef, TaskId};
 use crate::task::Task;
 
@@ -29,6 +29,12 @@ pub trait Leases: fmt::Debug + Send + Sync {
     /// Returns the commit that an earlier attempt was about to publish, if it ended without confirming it and
     /// no attempt has completed the task since.
     fn pending_intent(&self, task: TaskId) -> StoreFuture<'_, Option<String>>;
+    /// Records the commit that keeps the attempt's change. Once the attempt has ended, only the first commit is
+    /// accepted: another process may find the change of an attempt whose worker died.
+    fn record_change(&self, attempt: AttemptRef, commit: String) -> StoreFuture<'_, ()>;
+    /// Returns the change that the next attempt starts from: the last recorded one since the last
+    /// [`retry`](crate::TaskQueue::retry) with `fresh`.
+    fn earlier_change(&self, task: TaskId) -> StoreFuture<'_, Option<EarlierChange>>;
     /// Ends an attempt. Status, proof, blocker and broadcast are written in one transaction.
     fn finish(&self, attempt: AttemptRef, outcome: Outcome, usage: Usage) -> StoreFuture<'_, Task>;
 }

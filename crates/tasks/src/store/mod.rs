@@ -26,9 +26,10 @@ pub use traces::Traces;
 /// ([`LeaseClock`](windlass_core::LeaseClock)). Every write of an attempt includes its
 /// [`AttemptRef`](crate::AttemptRef). Once the attempt no longer owns the task (its lease was reclaimed, another
 /// attempt started, it ended), such a write changes nothing and fails with [`StoreError::Superseded`]. There are
-/// two exceptions. A repeated `finish` with the same outcome returns the same result, because the first response
-/// may have been lost. And `append_events` is accepted from an attempt that ended by `finish`, because its last
-/// messages may arrive late.
+/// three exceptions. A repeated `finish` with the same outcome returns the same result, because the first response
+/// may have been lost. `append_events` is accepted from an attempt that ended by `finish`, because its last
+/// messages may arrive late. And `record_change` is accepted once from an attempt that has ended, because the
+/// change of a killed attempt is found afterwards; it changes nothing but the record of that attempt.
 ///
 /// Every operation that changes the status of a task appends its
 /// [`Broadcast::TaskStatus`](crate::Broadcast::TaskStatus) in the same transaction; callers need not. Changes by

@@ -8,6 +8,10 @@ use crate::project::{Issue, NewIssue, NewProject, Project};
 
 /// Stores projects and their issues.
 pub trait Projects: fmt::Debug + Send + Sync {
+    /// Returns the id of this store: eight hexadecimal digits that are chosen at random when the store is created
+    /// and never change. Names of branches and refs contain it, because several stores can have tasks for one
+    /// repository.
+    fn store_id(&self) -> StoreFuture<'_, String>;
     /// Registers a project. A known root returns the existing project.
     fn add_project(&self, project: NewProject) -> StoreFuture<'_, Project>;
     /// Returns a project.

@@ -18,6 +18,9 @@ pub trait TaskQueue: fmt::Debug + Send + Sync {
     fn tasks(&self, filter: TaskFilter) -> StoreFuture<'_, Vec<Task>>;
     /// Cancels a task: immediately if no worker runs it, otherwise at the worker's next heartbeat.
     fn cancel(&self, id: TaskId) -> StoreFuture<'_, Task>;
-    /// Resets an ended or blocked task to pending, with a fresh attempt limit.
-    fn retry(&self, id: TaskId) -> StoreFuture<'_, Task>;
+    /// Resets an ended or blocked task to pending, with a fresh attempt limit. With `fresh`, the next attempt
+    /// starts from the base, not from the change of an earlier attempt.
+    fn retry(&self, id: TaskId, fresh: bool) -> StoreFuture<'_, Task>;
+    /// Accepts the warnings in the proof of a completed task: it no longer needs a review.
+    fn accept(&self, id: TaskId) -> StoreFuture<'_, Task>;
 }

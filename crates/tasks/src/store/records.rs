@@ -5,7 +5,8 @@ use std::fmt;
 use super::error::StoreFuture;
 use crate::attempt::Attempt;
 use crate::id::{AttemptRef, RecordId, TaskId};
-use crate::record::{Correction, Proof, TestResult};
+use crate::proof::Proof;
+use crate::record::{Correction, TestResult};
 
 /// Stores what attempts did: their test runs, corrections and proofs.
 pub trait AttemptRecords: fmt::Debug + Send + Sync {

@@ -24,6 +24,7 @@
 
 mod case;
 mod cases;
+mod check;
 mod report;
 mod runner;
 mod script;
@@ -35,7 +36,8 @@ use std::time::Duration;
 
 use windlass_core::{Clock, SystemClock};
 
-use case::{Case, CaseStop};
+use case::Case;
+use check::{CaseStop, CheckResult};
 pub use report::{CaseResult, Matrix, Report, Verdict};
 use runner::CaseRunner;
 pub use script::{Action, CaseScript, ScriptedTurn};
@@ -91,10 +93,7 @@ async fn run(
 }
 
 /// Waits until the agent's processes have exited.
-async fn wait_for_exit(
-    backend: &impl BackendUnderTest,
-    clock: &Arc<dyn Clock>,
-) -> case::CheckResult {
+async fn wait_for_exit(backend: &impl BackendUnderTest, clock: &Arc<dyn Clock>) -> CheckResult {
     let since = clock.elapsed();
     loop {
         let left = backend.live_processes();

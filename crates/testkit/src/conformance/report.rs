@@ -25,6 +25,7 @@ impl Verdict {
 
 /// A case and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CaseResult {
     /// The group of the case.
     pub group: &'static str,

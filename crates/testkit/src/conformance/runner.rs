@@ -9,7 +9,7 @@ use windlass_core::{
 };
 
 use super::CaseScript;
-use super::case::{CaseStop, CheckResult, ensure};
+use super::check::{CaseStop, CheckResult, ensure};
 use super::turn_log::{TurnLog, describe_event};
 
 /// How long a handle waits for a cancelled backend.
@@ -101,7 +101,7 @@ impl CaseRunner {
 
     /// Returns the prompt of this turn.
     pub(super) fn prompt(&self, turn: usize) -> Prompt {
-        let turn = self.script.scenes.get(turn);
+        let turn = self.script.turns.get(turn);
         turn.map(|turn| turn.prompt.as_str())
             .unwrap_or_default()
             .into()
@@ -129,7 +129,7 @@ impl CaseRunner {
         turn: usize,
     ) -> CheckResult<TurnLog> {
         let log = self.run_turn(session, turn).await?;
-        let turn = self.script.scenes.get(turn);
+        let turn = self.script.turns.get(turn);
         let answer = turn.and_then(|turn| self.script.answer(turn));
         log.expect_answer(&answer.unwrap_or_default())?;
         Ok(log)

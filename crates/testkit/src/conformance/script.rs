@@ -7,15 +7,17 @@ use crate::MockAgent;
 
 /// The script of a case: prepare a mock or a scripted model for it.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CaseScript {
     /// The case, as group and name: `cancel: in a tool`.
     pub case: String,
     /// The turns in order.
-    pub scenes: Vec<ScriptedTurn>,
+    pub turns: Vec<ScriptedTurn>,
 }
 
 /// One turn: the prompt, and what the agent has to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ScriptedTurn {
     /// The index of the case's session that the turn belongs to.
     pub session: usize,
@@ -57,7 +59,7 @@ impl CaseScript {
             Action::Say(text) | Action::UseTool { say: text, .. } => Some(text.clone()),
             Action::EchoPrompt => Some(turn.prompt.clone()),
             Action::RecallFirstPrompt => {
-                let mut turns = self.scenes.iter();
+                let mut turns = self.turns.iter();
                 let first = turns.find(|other| other.session == turn.session);
                 first.map(|first| first.prompt.clone())
             }
@@ -74,7 +76,7 @@ impl CaseScript {
             usage: true,
             ..Capabilities::default()
         });
-        self.scenes.iter().fold(mock, |mock, turn| {
+        self.turns.iter().fold(mock, |mock, turn| {
             let events = self.events(turn);
             let expectation = mock.on_prompt(&turn.prompt);
             if turn.hangs() {

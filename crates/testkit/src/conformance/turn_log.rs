@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 use windlass_core::{AgentEvent, Envelope, ErrorCode, Usage};
 
-use super::case::{CaseStop, CheckResult, ensure};
+use super::check::{CaseStop, CheckResult, ensure};
 
 /// The events of a complete turn.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::future::BoxFuture;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use windlass_core::{
@@ -91,7 +91,7 @@ impl MockAgent {
     }
 
     fn expect(self, expectation: Expectation) -> Self {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.scripted = true;
         state.expectations.push_back(expectation);
         drop(state);
@@ -151,7 +151,7 @@ impl AgentBackend for MockAgent {
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
         Box::pin(async move {
             self.check(&options)?;
-            let mut state = lock(&self.state);
+            let mut state = self.state.lock();
             let id = SessionId::from(format!("mock-{}", state.sessions.len() + 1));
             state.sessions.insert(id.clone(), CancellationToken::new());
             Ok(id)
@@ -168,7 +168,7 @@ impl AgentBackend for MockAgent {
                 return Err(Self::unsupported("resume a session"));
             }
             self.check(&options)?;
-            let known = lock(&self.state).sessions.contains_key(id);
+            let known = self.state.lock().sessions.contains_key(id);
             if known {
                 Ok(())
             } else {
@@ -183,7 +183,7 @@ impl AgentBackend for MockAgent {
         prompt: Prompt,
     ) -> BoxFuture<'a, Result<EventStream>> {
         Box::pin(async move {
-            let mut state = lock(&self.state);
+            let mut state = self.state.lock();
             let cancelled = CancellationToken::new();
             match state.sessions.get_mut(id) {
                 Some(slot) => *slot = cancelled.clone(),
@@ -202,7 +202,7 @@ impl AgentBackend for MockAgent {
 
     fn cancel<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<()>> {
         Box::pin(async {
-            match lock(&self.state).sessions.get(id) {
+            match self.state.lock().sessions.get(id) {
                 Some(turn) => {
                     turn.cancel();
                     Ok(())
@@ -211,8 +211,4 @@ impl AgentBackend for MockAgent {
             }
         })
     }
-}
-
-fn lock(state: &Mutex<MockState>) -> MutexGuard<'_, MockState> {
-    state.lock()
 }

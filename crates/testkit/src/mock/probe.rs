@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{MockState, lock};
+use super::MockState;
 
 /// A view of a mock that stays valid when the mock moves into a handle.
 #[derive(Debug, Clone)]
@@ -20,13 +20,13 @@ impl MockProbe {
 
     /// Returns every prompt so far, expected or not.
     pub fn prompts(&self) -> Vec<String> {
-        lock(&self.state).prompts.clone()
+        self.state.lock().prompts.clone()
     }
 
     /// Checks that every expectation was met. The error lists the unmet ones and the received
     /// prompts.
     pub fn verify(&self) -> Result<(), UnmetExpectations> {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         if state.expectations.is_empty() {
             return Ok(());
         }

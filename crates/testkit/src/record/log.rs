@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use windlass_cassette::{CassetteError, FILE_BYTES, Interaction, RecordedOptions, TimedEvent};
 use windlass_core::{AgentEvent, SessionId, SessionOptions};
 
@@ -121,10 +121,6 @@ impl RecordingLog {
 
 /// Approximate size of a turn in addition to its prompt and its events.
 const TURN_BYTES: usize = 256;
-
-pub(super) fn lock(log: &SharedLog) -> MutexGuard<'_, RecordingLog> {
-    log.lock()
-}
 
 /// Returns the size of the event as JSON.
 fn approx_size(event: &AgentEvent) -> usize {

@@ -14,7 +14,7 @@ use windlass_core::{
 };
 
 pub use handle_backend::HandleBackend;
-use log::{SharedLog, lock};
+use log::SharedLog;
 use recorder::TurnRecorder;
 
 /// Forwards everything to another agent, and records its events.
@@ -97,7 +97,7 @@ impl<T: AgentBackend> AgentBackend for RecordingAgent<T> {
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
         Box::pin(async move {
             let id = self.inner.new_session(options.clone()).await?;
-            lock(&self.log).open(&id, &options, false);
+            self.log.lock().open(&id, &options, false);
             Ok(id)
         })
     }
@@ -109,7 +109,7 @@ impl<T: AgentBackend> AgentBackend for RecordingAgent<T> {
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
             self.inner.load_session(id, options.clone()).await?;
-            lock(&self.log).open(id, &options, true);
+            self.log.lock().open(id, &options, true);
             Ok(())
         })
     }
@@ -123,7 +123,7 @@ impl<T: AgentBackend> AgentBackend for RecordingAgent<T> {
             let start = self.clock.elapsed();
             // The session is unknown, which the backend will report itself, or the recording is
             // full.
-            let Some(turn) = lock(&self.log).start_turn(id, &prompt.text, start) else {
+            let Some(turn) = self.log.lock().start_turn(id, &prompt.text, start) else {
                 return self.inner.prompt(id, prompt).await;
             };
             // The recorder exists before the agent is prompted, because the caller may give up
@@ -138,7 +138,7 @@ impl<T: AgentBackend> AgentBackend for RecordingAgent<T> {
     }
 
     fn cancel<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<()>> {
-        lock(&self.log).interrupt_session(id, self.clock.elapsed());
+        self.log.lock().interrupt_session(id, self.clock.elapsed());
         self.inner.cancel(id)
     }
 
@@ -166,7 +166,7 @@ impl Recording {
     /// Returns the recording so far, normalized with these substitutions. The directories of its
     /// sessions count as workspaces.
     pub fn cassette(&self, substitutions: &Substitutions) -> Result<Cassette, CassetteError> {
-        let turns = lock(&self.log).turns()?;
+        let turns = self.log.lock().turns()?;
         let mut substitutions = substitutions.clone();
         for turn in &turns {
             if let Some(cwd) = &turn.options.cwd {

@@ -10,7 +10,7 @@ use futures::{Stream, StreamExt};
 use serde_json::json;
 use windlass_core::{AgentEvent, BackendEvent, Clock, Error, ErrorCode, EventStream};
 
-use super::log::{SharedLog, lock};
+use super::log::SharedLog;
 
 /// Records the events of one turn. If it is dropped before the end, it records that the turn was
 /// interrupted or that the backend panicked.
@@ -87,13 +87,13 @@ impl TurnRecorder {
                 self.done = true;
                 for tool in std::mem::take(&mut self.open) {
                     let end = tool.into_end(at);
-                    lock(&self.log).event(self.turn, at, &end);
+                    self.log.lock().event(self.turn, at, &end);
                     ready.push_back(end.into());
                 }
             }
             _ => {}
         }
-        lock(&self.log).event(self.turn, at, &emitted.event);
+        self.log.lock().event(self.turn, at, &emitted.event);
         ready.push_back(emitted);
     }
 }
@@ -119,7 +119,7 @@ fn elapsed_ms(now: Duration, since: Duration) -> u64 {
 impl Drop for TurnRecorder {
     fn drop(&mut self) {
         let at = self.offset();
-        let mut log = lock(&self.log);
+        let mut log = self.log.lock();
         if self.polling || std::thread::panicking() {
             let panic = Error::agent(ErrorCode::BackendError, "the backend panicked");
             log.event(self.turn, at, &panic.into());

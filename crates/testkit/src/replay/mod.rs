@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use futures::{Stream, StreamExt};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 use windlass_cassette::{Cassette, Interaction, Substitutions, TimedEvent};
@@ -89,7 +89,7 @@ impl ReplayAgent {
 
     /// Returns every recorded prompt in order, each with its session.
     pub fn prompts(&self) -> Vec<(SessionId, String)> {
-        self.lock().prompts()
+        self.turns.lock().prompts()
     }
 
     /// Returns a factory of replays from configuration, for a registry.
@@ -137,10 +137,6 @@ impl ReplayAgent {
             })
             .chain(silence)
     }
-
-    fn lock(&self) -> MutexGuard<'_, RecordedTurns> {
-        self.turns.lock()
-    }
 }
 
 impl AgentBackend for ReplayAgent {
@@ -155,7 +151,7 @@ impl AgentBackend for ReplayAgent {
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
         Box::pin(async move {
             self.check(&options)?;
-            Ok(self.lock().new_session(options.cwd))
+            Ok(self.turns.lock().new_session(options.cwd))
         })
     }
 
@@ -166,7 +162,7 @@ impl AgentBackend for ReplayAgent {
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
             self.check(&options)?;
-            self.lock().load_session(id, options.cwd)
+            self.turns.lock().load_session(id, options.cwd)
         })
     }
 
@@ -176,7 +172,7 @@ impl AgentBackend for ReplayAgent {
         prompt: Prompt,
     ) -> BoxFuture<'a, Result<EventStream>> {
         Box::pin(async move {
-            let mut turns = self.lock();
+            let mut turns = self.turns.lock();
             let (session, stop) = turns.start_turn(id)?;
             let substitutions = self.substitutions(session.cwd.as_ref());
             match turns.take(&session.recorded, &prompt.text, &substitutions) {
@@ -191,7 +187,7 @@ impl AgentBackend for ReplayAgent {
     }
 
     fn cancel<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async { self.lock().cancel(id) })
+        Box::pin(async { self.turns.lock().cancel(id) })
     }
 }
 

@@ -12,6 +12,7 @@ use super::matching::{MatchResult, Mismatch};
 
 /// The results of a directory of scenarios.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct ScenarioReport {
     /// The name of the subject.
     pub subject: String,
@@ -21,6 +22,7 @@ pub struct ScenarioReport {
 
 /// The result of one scenario.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct ScenarioResult {
     /// Its file, relative to the directory that was run.
     pub file: PathBuf,

@@ -11,6 +11,7 @@ use crate::ScriptedAgent;
 
 /// The scenario that a subject has to prepare an agent for.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct ScenarioContext<'a> {
     /// The scenario.
     pub scenario: &'a Scenario,

@@ -84,7 +84,7 @@ impl ScriptedAgentTurn {
         let mut answers = lock(&self.session.answers);
         *answers += 1;
         let features = RequestFeatures {
-            news: new_text,
+            new_text,
             tools: tools.names(),
             intents: IntentKind::NATIVE.to_vec(),
             turn: *answers,

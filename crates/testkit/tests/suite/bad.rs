@@ -82,7 +82,7 @@ impl BackendUnderTest for Bad {
 /// Returns the script with its last action changed.
 fn wrong(script: &CaseScript) -> CaseScript {
     let mut script = script.clone();
-    if let Some(turn) = script.scenes.last_mut() {
+    if let Some(turn) = script.turns.last_mut() {
         turn.act = match &turn.act {
             Action::UseTool { say, .. } => Action::UseTool {
                 succeeds: true,

@@ -15,7 +15,7 @@ pub struct CommandLimits {
     /// The timeout, if the model sets none.
     pub deadline: Duration,
     /// The maximum timeout that a model can set.
-    pub longest: Duration,
+    pub max_deadline: Duration,
     /// The maximum size of both outputs together. Each one is truncated to its head and tail.
     pub output_bytes: usize,
 }
@@ -25,7 +25,7 @@ impl Default for CommandLimits {
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(120),
-            longest: Duration::from_secs(600),
+            max_deadline: Duration::from_secs(600),
             output_bytes: OUTPUT_BYTES,
         }
     }
@@ -69,7 +69,7 @@ impl CommandRunner {
         let requested = seconds.filter(|seconds| *seconds > 0);
         let deadline = requested.map_or(self.limits.deadline, Duration::from_secs);
         let limits = ProcessLimits {
-            deadline: deadline.min(self.limits.longest),
+            deadline: deadline.min(self.limits.max_deadline),
             output_bytes: self.limits.output_bytes / 2,
             ..ProcessLimits::default()
         };
@@ -112,7 +112,7 @@ impl CommandRunner {
     fn shell_result(&self, output: &Output) -> ShellResult {
         let mut stderr = output.stderr.text();
         let mut code = output.exit.code;
-        match output.exit.why {
+        match output.exit.reason {
             ExitReason::Exited => {}
             ExitReason::Limit(exceeded) => stderr += &format!("[killed: {exceeded}]"),
             _ => {

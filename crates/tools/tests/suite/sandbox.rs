@@ -230,7 +230,7 @@ async fn p5_dropped_call_is_stopped() {
 async fn p12_time_processes_and_file_sizes_are_limited() {
     let user = User::new();
     let limits = CommandLimits {
-        longest: Duration::from_secs(3),
+        max_deadline: Duration::from_secs(3),
         ..CommandLimits::default()
     };
     let resources = LimitOverrides {

@@ -1,6 +1,6 @@
 //! The context that every command receives.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 
 use windlass_agents::AgentContext;
@@ -12,6 +12,9 @@ use super::masking;
 use crate::agent_catalog::AgentCatalog;
 use crate::config::{self, AgentConfig, Config, Inputs};
 use crate::registry;
+
+/// Why a command without agents can start none.
+const NO_PROGRAMS: &str = "this command starts no program";
 
 /// The registry, the configuration and the console.
 pub(super) struct App<'a> {
@@ -40,12 +43,28 @@ impl<'a> App<'a> {
         inputs.file = config;
         Ok(Self {
             registry: Arc::new(registry),
-            machine: Err("this command starts no program".to_owned()),
+            machine: Err(NO_PROGRAMS.to_owned()),
             config: Config::load(&inputs).map(Arc::new),
             inputs,
             console,
             notices: Arc::new(Once::new()),
         })
+    }
+
+    /// Returns the program as it is in another directory: with the configuration of that directory and the agents of
+    /// this machine. Only for an app without local agents.
+    pub(super) async fn in_dir<'b>(&self, cwd: &Path, console: &'b Console) -> App<'b> {
+        let mut inputs = self.inputs.clone();
+        inputs.cwd = cwd.to_owned();
+        let app = App {
+            registry: Arc::new(AgentRegistry::clone(&self.registry)),
+            machine: Err(NO_PROGRAMS.to_owned()),
+            config: Config::load(&inputs).map(Arc::new),
+            inputs,
+            console,
+            notices: Arc::new(Once::new()),
+        };
+        app.with_local_agents().await
     }
 
     /// Detects the sandbox and adds the agents of this machine. Only for commands that need agents: it takes a few

@@ -55,26 +55,13 @@ impl Approvals {
 impl Decide {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let store = TaskQueue::open(app).await?.store;
-        let request = store.approval(self.id).await?.asked;
+        let request = store.approval(self.id).await?.request;
         let option = self.selected_option(&request.options)?;
         let decided = store
             .decide_approval(self.id, Some(option.id.clone()))
             .await?;
-        let stored = decided.decision.as_ref();
-        let stored = stored.and_then(|decision| decision.option.as_deref());
-        if stored != Some(&option.id) {
-            return Err(CliError::usage(match stored {
-                Some(other) => {
-                    format!(
-                        "permission request {} was already decided: {other}",
-                        self.id
-                    )
-                }
-                None => format!(
-                    "permission request {} was withdrawn: its turn has ended",
-                    self.id
-                ),
-            }));
+        if let Some(why) = decided.rejection(&option.id) {
+            return Err(CliError::usage(why));
         }
         if self.json {
             app.console.pretty_json(&decided)?;
@@ -109,7 +96,7 @@ async fn in_project(queue: &TaskQueue, all: Vec<Approval>) -> Result<Vec<Approva
     let mut ours: HashMap<TaskId, bool> = HashMap::new();
     let mut found = Vec::new();
     for approval in all {
-        let id = approval.asked.attempt.task;
+        let id = approval.request.attempt.task;
         let is_ours = match ours.get(&id) {
             Some(known) => *known,
             None => queue.store.task(id).await?.project_id == queue.project.id,
@@ -123,7 +110,7 @@ async fn in_project(queue: &TaskQueue, all: Vec<Approval>) -> Result<Vec<Approva
 }
 
 fn show(app: &App<'_>, approval: &Approval) -> Result<(), CliError> {
-    let request = &approval.asked;
+    let request = &approval.request;
     app.console.line(&format!(
         "{STRONG}permission request {} (task {}, attempt {}){STRONG:#}",
         approval.id, request.attempt.task, request.attempt.number

@@ -100,6 +100,7 @@ impl Ask {
         if let Some(call) = &call {
             options = call.session_options(options);
         }
+        let access = agent.access(&options);
         let mut interrupts = Interrupts::listen()?;
         let session = tokio::select! {
             session = open_session(handle, self.session, options) => session?,
@@ -107,6 +108,7 @@ impl Ask {
         };
         let timeout = self.timeout;
         let printer = TurnPrinter::new(app.console, self.output, &agent.name);
+        let printer = printer.with_access(access, self.read_only);
         let Some(call) = call else {
             let turn = handle.prompt(&session, Prompt { text, timeout }).await?;
             return follow_to_end(handle, &session, turn, printer, &mut interrupts).await;

@@ -63,9 +63,9 @@ impl Index {
                 "commits": index.commit_count(),
                 "parsed": refresh.parsed,
                 "removed": refresh.removed,
-                "skipped": refresh.left_out,
+                "skipped": refresh.skipped,
                 // The old name, kept for one release.
-                "left_out": refresh.left_out,
+                "left_out": refresh.skipped,
             }))?;
         } else {
             app.console.line(&format!(
@@ -74,7 +74,7 @@ impl Index {
                 index.commit_count(),
                 refresh.parsed,
                 refresh.removed,
-                refresh.left_out,
+                refresh.skipped,
             ))?;
         }
         Ok(Exit::Done)

@@ -122,7 +122,7 @@ impl Demo {
 }
 
 fn print_proof(console: &Console, proof: &Proof) -> Result<(), CliError> {
-    for (name, value) in super::task::proof_lines(proof) {
+    for (name, value) in super::proof_lines::proof_lines(proof) {
         console.line(&format!(
             "{QUIET}{name:>12}{QUIET:#}  {}",
             escape_line(&value)

@@ -66,11 +66,24 @@ impl CliError {
         self.exit == Exit::Usage
     }
 
+    /// Returns `true` if the operation was cancelled.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.exit == Exit::Interrupted
+    }
+
     /// Prefixes the message with the name of what failed.
     pub(super) fn with_context(self, context: &str) -> Self {
         Self {
             message: format!("{context}: {}", self.message),
             ..self
+        }
+    }
+
+    /// A person must decide first.
+    pub(super) fn blocked(message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::Blocked,
+            message: message.into(),
         }
     }
 
@@ -116,7 +129,7 @@ impl From<windlass_core::structured::Error> for CliError {
     fn from(error: windlass_core::structured::Error) -> Self {
         use windlass_core::structured::StructuredErrorKind;
         let message = error.to_string();
-        match *error.fault {
+        match *error.kind {
             StructuredErrorKind::Agent(error) => Self {
                 message,
                 ..Self::from(error)

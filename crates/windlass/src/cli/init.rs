@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 
 use clap::Args;
+use windlass_workspace::{TestProposal, propose_tests};
 
 use super::agents::{self, Health};
 use super::app::App;
@@ -26,7 +27,9 @@ impl Init {
         let path = app.inputs.cwd.join(FILE);
         let rows = agents::rows(app).await?;
         let healthy = rows.iter().filter(|row| row.health == Health::Ok);
-        let text = text(&healthy.map(|row| row.backend.as_str()).collect::<Vec<_>>());
+        let proposal = propose_tests(&app.inputs.cwd);
+        let backends: Vec<&str> = healthy.map(|row| row.backend.as_str()).collect();
+        let text = text(&backends, proposal.as_ref());
         self.write(&path, &text)
             .map_err(|error| match error.kind() {
                 ErrorKind::AlreadyExists => CliError::usage(format!(
@@ -36,6 +39,9 @@ impl Init {
                 _ => CliError::failed(format!("{} cannot be written: {error}", path.display())),
             })?;
         app.console.line(&format!("wrote {}", path.display()))?;
+        for line in test_lines(proposal.as_ref()) {
+            app.console.line(&line)?;
+        }
         // Trust the file: Windlass wrote it.
         trust::open(app)?.trust(&SourceFile::read(&path)?)?;
         Ok(Exit::Done)
@@ -54,12 +60,22 @@ impl Init {
     }
 }
 
-/// Returns a configuration with every available agent; the first is the default.
-fn text(backends: &[&str]) -> String {
+/// Returns a configuration with every available agent, of which the first is the default, and with
+/// the tests that the project's files suggest.
+fn text(backends: &[&str], tests: Option<&TestProposal>) -> String {
     let mut text =
         String::from("# All keys: docs/configuration.md. Effective settings: windlass config\n");
     if let Some(first) = backends.first() {
         text.push_str(&format!("default_agent = \"{first}\"\n"));
+    }
+    if let Some(tests) = tests {
+        text.push_str(&format!("\n[tests]\ncommand = {}\n", list(&tests.command)));
+        if let Some(setup) = &tests.setup {
+            text.push_str(
+                "# Prepares a fresh checkout, with network access. Later ones share the result.\n",
+            );
+            text.push_str(&format!("setup = {}\n", list(setup)));
+        }
     }
     for backend in backends {
         text.push_str(&format!(
@@ -67,4 +83,50 @@ fn text(backends: &[&str]) -> String {
         ));
     }
     text
+}
+
+/// Returns a command as TOML.
+fn list(command: &[String]) -> String {
+    let words = command.iter().map(|word| toml::Value::from(word.as_str()));
+    toml::Value::Array(words.collect()).to_string()
+}
+
+/// Describes what was detected.
+fn test_lines(tests: Option<&TestProposal>) -> Vec<String> {
+    let Some(tests) = tests else {
+        return vec!["tests: not detected; set `tests.command`".to_owned()];
+    };
+    let mut lines = vec![format!("tests: {}", tests.command.join(" "))];
+    lines.extend(
+        tests
+            .setup
+            .iter()
+            .map(|setup| format!("set-up: {}", setup.join(" "))),
+    );
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_survive_as_toml() {
+        let tests = TestProposal {
+            command: [".venv/bin/python", "-m", "pytest"]
+                .map(str::to_owned)
+                .to_vec(),
+            setup: Some(vec![
+                "sh".into(),
+                "-c".into(),
+                r#"pip install -e '.[a]' "b\c""#.into(),
+            ]),
+        };
+        let text = text(&["codex"], Some(&tests));
+        let table: toml::Table = text.parse().unwrap();
+        let read = |key: &str| -> Vec<String> { table["tests"][key].clone().try_into().unwrap() };
+        assert_eq!(read("command"), tests.command);
+        assert_eq!(Some(read("setup")), tests.setup);
+        assert_eq!(table["default_agent"].as_str(), Some("codex"));
+    }
 }

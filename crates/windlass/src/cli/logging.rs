@@ -1,15 +1,18 @@
-//! Logging to stderr. It is off by default, never contains the text of a prompt, and masks known secrets.
+//! Logging to stderr. By default only a service logs, and only warnings. The log never contains the text of a prompt,
+//! and masks known secrets.
 
 use std::io::IsTerminal;
 
 use tracing_subscriber::EnvFilter;
 
+use super::Global;
 use super::masking::MaskedStderr;
 
 /// Starts logging. The filter is `WINDLASS_LOG`, or else the number of `-v` flags.
-pub(super) fn start(verbose: u8, no_color: bool) {
+pub(super) fn start(global: &Global, is_service: bool) {
     let filter = EnvFilter::try_from_env("WINDLASS_LOG").unwrap_or_else(|_| {
-        EnvFilter::new(match verbose {
+        EnvFilter::new(match global.verbose {
+            0 if is_service => "windlass=warn",
             0 => "off",
             1 => "windlass=info",
             2 => "windlass=debug",
@@ -21,6 +24,6 @@ pub(super) fn start(verbose: u8, no_color: bool) {
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(|| MaskedStderr)
-        .with_ansi(!no_color && std::io::stderr().is_terminal())
+        .with_ansi(!global.no_color && std::io::stderr().is_terminal())
         .try_init();
 }

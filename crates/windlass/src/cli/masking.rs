@@ -9,7 +9,9 @@ use futures::future::BoxFuture;
 use windlass_cassette::Substitutions;
 use windlass_core::mask::MIN_SECRET_LEN;
 use windlass_core::{ExposeSecret, Masker, Result, SecretString};
-use windlass_tasks::{TestPlan, TestResult, Verifier};
+use windlass_tasks::{
+    BaseTests, Baseline, Check, CheckRequest, TestPlan, TestResult, Verifier, WorkingCopy,
+};
 use windlass_testkit::local_substitutions;
 
 use super::serve::token;
@@ -76,17 +78,51 @@ impl<V: Verifier> Verifier for MaskedVerifier<V> {
         self.verifier.plan(root)
     }
 
-    fn verify<'a>(&'a self, root: &'a Path) -> BoxFuture<'a, Result<TestResult>> {
-        async {
-            let result = self.verifier.verify(root).await;
-            let mut result = result.map_err(|error| self.masker.error(error))?;
-            self.masker.string(&mut result.output);
-            for failure in &mut result.failures {
-                self.masker.string(&mut failure.name);
-                self.masker.string(&mut failure.message);
+    fn baseline<'a>(
+        &'a self,
+        copy: &'a dyn WorkingCopy,
+        command: &'a [String],
+    ) -> BoxFuture<'a, Result<Baseline>> {
+        async move {
+            let baseline = self.verifier.baseline(copy, command).await;
+            let mut baseline = baseline.map_err(|error| self.masker.error(error))?;
+            self.mask(&mut baseline.result);
+            if let Some(obstacle) = &mut baseline.obstacle {
+                self.masker.string(&mut obstacle.reason);
             }
-            Ok(result)
+            Ok(baseline)
         }
         .boxed()
+    }
+
+    fn prepare<'a>(&'a self, copy: &'a dyn WorkingCopy) -> BoxFuture<'a, Result<()>> {
+        self.verifier.prepare(copy)
+    }
+
+    fn check<'a>(
+        &'a self,
+        copy: &'a dyn WorkingCopy,
+        request: CheckRequest<'a>,
+    ) -> BoxFuture<'a, Result<Check>> {
+        async move {
+            let check = self.verifier.check(copy, request).await;
+            let mut check = check.map_err(|error| self.masker.error(error))?;
+            self.mask(&mut check.own.result);
+            if let BaseTests::Run { run, .. } = &mut check.base_tests {
+                self.mask(&mut run.result);
+            }
+            Ok(check)
+        }
+        .boxed()
+    }
+}
+
+impl<V> MaskedVerifier<V> {
+    fn mask(&self, result: &mut TestResult) {
+        self.masker.string(&mut result.output);
+        for failure in &mut result.failures {
+            self.masker.string(&mut failure.name);
+            self.masker.string(&mut failure.message);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The command line: commands, flags, output and exit codes.
 
+mod acp;
 mod agents;
 mod app;
 mod approvals;
@@ -14,14 +15,18 @@ mod demo;
 mod doctor;
 mod exit;
 mod follow;
+mod host_ops;
 mod init;
 mod interrupt;
 mod logging;
 mod man;
 mod masking;
+mod mcp;
 mod model;
 mod progress;
 mod prompt_text;
+mod proof;
+mod proof_lines;
 mod queue;
 mod record;
 pub mod reference;
@@ -117,9 +122,15 @@ enum Command {
     Worker(worker::Worker),
     /// Serve the HTTP API, WebSocket and dashboard, and run workers
     Serve(serve::Serve),
+    /// Serve the tasks to MCP clients over stdin and stdout
+    Mcp(mcp::Mcp),
     /// Manage the tokens of the server: scopes, projects, expiry
     Token(token::Tokens),
-    /// Verify a task's proof in a fresh checkout
+    /// Serve agents and tasks to an editor over the Agent Client Protocol (ACP), on stdin and stdout
+    Acp(acp::Acp),
+    /// Print a task's proof as text, JSON or a signed statement
+    Proof(proof::Proofs),
+    /// Verify a task's proof in a fresh checkout, or a proof file offline
     Verify(verify::Verify),
     /// Show the trace of an attempt or a request
     Trace(trace::Trace),
@@ -170,6 +181,7 @@ impl Command {
                 | Self::Run(_)
                 | Self::Worker(_)
                 | Self::Serve(_)
+                | Self::Mcp(_)
                 | Self::Demo(_)
                 | Self::Agents(_)
                 | Self::Doctor(_)
@@ -187,7 +199,7 @@ pub fn main(registry: AgentRegistry) -> ExitCode {
         Err(error) => return exit::usage(&error),
     };
     let console = Console::new(cli.global.no_color);
-    logging::start(cli.global.verbose, cli.global.no_color);
+    logging::start(&cli.global, cli.command.is_service());
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     // By default there is a thread for each core.
     if !cli.command.is_service() {
@@ -221,7 +233,10 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
         Command::Decide(decide) => decide.run(&app).await,
         Command::Worker(worker) => worker.run(&app).await,
         Command::Serve(serve) => serve.run(&app).await,
+        Command::Mcp(mcp) => mcp.run(&app).await,
         Command::Token(tokens) => tokens.run(&app).await,
+        Command::Proof(proof) => proof.run(&app).await,
+        Command::Acp(acp) => acp.run(&app).await,
         Command::Verify(verify) => verify.run(&app).await,
         Command::Trace(trace) => trace.run(&app).await,
         Command::Agents(agents) => agents.run(&app).await,

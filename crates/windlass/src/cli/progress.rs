@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use futures::future::BoxFuture;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use windlass_core::AgentEvent;
 use windlass_core::permission::SessionApprover;
 use windlass_runner::Listener;
@@ -42,11 +42,7 @@ impl ProgressPrinter {
 
     /// Returns the number of model calls of a task; 0 if the agent does not report it.
     pub(super) fn steps(&self, task: TaskId) -> u64 {
-        self.lock_steps().get(&task).copied().unwrap_or_default()
-    }
-
-    fn lock_steps(&self) -> MutexGuard<'_, BTreeMap<TaskId, u64>> {
-        self.steps.lock()
+        self.steps.lock().get(&task).copied().unwrap_or_default()
     }
 
     /// Counts a model call.
@@ -57,7 +53,7 @@ impl ProgressPrinter {
         if let (AgentEvent::Custom { kind, .. }, Some(task)) = (&envelope.event, message.task_id())
             && kind == "step"
         {
-            let mut steps = self.lock_steps();
+            let mut steps = self.steps.lock();
             *steps.entry(task).or_default() += 1;
             if steps.len() > MAX_TRACKED_TASKS {
                 steps.pop_first();

@@ -10,7 +10,7 @@ use windlass_runner::{
     Listener, Plan, PlanError, PlanOptions, ResultStatus, StopSignals, TaskResult, get_plan,
 };
 use windlass_tasks::NewTask;
-use windlass_workspace::MergeOutcome;
+use windlass_workspace::{Clones, MergeOutcome};
 
 use super::app::App;
 use super::approver;
@@ -21,6 +21,7 @@ use super::progress::ProgressPrinter;
 use super::prompt_text;
 use super::queue::TaskQueue;
 use super::spinner::Spinner;
+use super::task::TaskTests;
 use super::task_runtime::{TaskRuntime, runner_settings, test_settings};
 use crate::settings::Settings;
 use roles::Roles;
@@ -30,6 +31,9 @@ pub(super) struct Run {
     /// Execute the plan, verify it with the tests and merge the result
     #[arg(long)]
     apply: bool,
+    /// Merge the result even if its proof has warnings
+    #[arg(long, requires = "apply")]
+    accept: bool,
     /// Agent that makes the plan
     #[arg(long, value_name = "NAME")]
     planner: Option<String>,
@@ -45,6 +49,8 @@ pub(super) struct Run {
     /// Maximum number of model calls while executing the plan
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     max_steps: Option<u32>,
+    #[command(flatten)]
+    tests: TaskTests,
     /// Task description; - reads it from stdin
     task: String,
 }
@@ -90,8 +96,10 @@ impl Run {
             } else {
                 "add --apply to execute it"
             };
-            app.console
-                .progress(QUIET, &format!("nothing was changed: {why}"));
+            app.console.progress(
+                QUIET,
+                &format!("the planner was read-only and nothing was changed: {why}"),
+            );
             return Ok(Exit::Done);
         };
         self.apply(app, &roles, &queue, (&task, &plan), interrupts)
@@ -107,7 +115,7 @@ impl Run {
         mut interrupts: Interrupts,
     ) -> Result<Exit, CliError> {
         let config = &queue.config;
-        let task_runtime = TaskRuntime::for_store(app, &queue.url, test_settings(config)).await?;
+        let task_runtime = TaskRuntime::for_store(app, queue, test_settings(config)).await?;
         let coder = roles.coder.open(&roles.agents)?;
         roles.agents.insert(&roles.coder.name, coder);
         let approver = approver::terminal_approver(app.console, self.task == "-");
@@ -126,6 +134,8 @@ impl Run {
         let new_task = NewTask {
             description: description(task, plan),
             agent: Some(roles.coder.name.clone()),
+            tests: self.tests.names.clone(),
+            edits_tests: self.tests.edits_tests,
             ..NewTask::new(queue.project.id, title)
         };
         let added = queue.store.enqueue(vec![new_task]).await?;
@@ -146,32 +156,44 @@ impl Run {
                 }
             }
         };
-        let done = queue.store.task(added.task.id).await?;
+        let mut done = queue.store.task(added.task.id).await?;
         summary(app, done.id, progress.steps(done.id), &result)?;
         if result.status == ResultStatus::Blocked {
             answer_hint(app, queue, done.id).await?;
         }
-        let Some(branch) = done
-            .branch
-            .filter(|_| result.status == ResultStatus::Completed)
-        else {
-            return Ok(exit(result.status));
-        };
-        let merged = task_runtime
-            .clones
-            .merge(&queue.project.root, &branch)
-            .await;
-        let merged = merged.map_err(windlass_core::Error::from)?;
-        if let MergeOutcome::Merged(merged) = &merged
-            && let Ok(stat) = task_runtime
-                .clones
-                .stat(&queue.project.root, &merged.before, &merged.after)
-                .await
-        {
-            app.console.text(&stat)?;
+        super::task::print_warnings(app, queue, &done).await?;
+        if done.needs_review && self.accept {
+            done = queue.store.accept(done.id).await?;
         }
-        super::task::report(app, &branch, &merged, false)
+        if let Some(why) = super::task::review_needed(&done) {
+            return Err(CliError::blocked(why));
+        }
+        let branch = done
+            .branch
+            .filter(|_| result.status == ResultStatus::Completed);
+        match branch {
+            Some(branch) => merge(app, queue, &task_runtime.clones, &branch).await,
+            None => Ok(exit(result.status)),
+        }
     }
+}
+
+/// Merges the branch of the task, and prints the number of changed lines per file.
+async fn merge(
+    app: &App<'_>,
+    queue: &TaskQueue,
+    clones: &Clones,
+    branch: &str,
+) -> Result<Exit, CliError> {
+    let root = &queue.project.root;
+    let merged = clones.merge(root, branch).await;
+    let merged = merged.map_err(windlass_core::Error::from)?;
+    if let MergeOutcome::Merged(merged) = &merged
+        && let Ok(stat) = clones.stat(root, &merged.before, &merged.after).await
+    {
+        app.console.text(&stat)?;
+    }
+    super::task::report(app, branch, &merged, false)
 }
 
 /// Prints the plan as text.
@@ -192,7 +214,7 @@ fn show(app: &App<'_>, plan: &Plan) -> Result<(), CliError> {
 }
 
 /// Returns the prompt of the coder: the planner's prompt, the steps, and the original task.
-fn description(task: &str, plan: &Plan) -> String {
+pub(super) fn description(task: &str, plan: &Plan) -> String {
     let mut text = plan.coder_prompt.trim().to_owned();
     text.push_str("\n\nSteps:\n");
     for (index, step) in plan.plan.iter().enumerate() {

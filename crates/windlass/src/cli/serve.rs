@@ -1,7 +1,6 @@
 //! `windlass serve`: serves the HTTP API, WebSocket and dashboard, and runs workers.
 
 mod fd_limit;
-mod host_ops;
 mod models;
 mod request_dirs;
 pub(super) mod token;
@@ -19,13 +18,13 @@ use windlass_server::{Server, ServerError, ServerLimits, Token};
 use super::app::App;
 use super::console::{QUIET, STRONG};
 use super::exit::{CliError, Exit};
+use super::host_ops::LocalHostOps;
 use super::interrupt::Interrupts;
 use super::queue::TaskQueue;
 use super::repository::repository;
 use super::task_runtime::{TaskRuntime, test_settings};
 use super::worker::WorkerArgs;
 use crate::agent_catalog::AgentCatalog;
-use host_ops::LocalHostOps;
 
 #[derive(Debug, Args)]
 #[command(
@@ -60,14 +59,14 @@ impl Serve {
         let key = token::load_or_create(&app.inputs, self.new_token)?;
         let queue = TaskQueue::open(app).await?;
         let task_runtime =
-            TaskRuntime::for_store(app, &queue.url, test_settings(&queue.config)).await?;
+            TaskRuntime::for_store(app, &queue, test_settings(&queue.config)).await?;
         let agents = self.worker_args.catalog(app)?;
         let worker = self.worker(app, &queue, &task_runtime, agents.clone());
         // Dropped at the end, which removes the working directories of the requests.
         let request_dirs = models::request_dirs(app)?;
         let mut limits = ServerLimits::default();
         limits.connections = fd_limit::raise_limit(limits.connections);
-        let host_ops = LocalHostOps::new(app, &queue, &task_runtime);
+        let host_ops = LocalHostOps::new(app, &queue, &task_runtime, agents.clone());
         let mut server = Server::new(
             Arc::clone(&queue.store),
             Arc::clone(&queue.access),

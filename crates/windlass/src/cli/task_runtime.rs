@@ -1,40 +1,57 @@
 //! Creates the runner with the clones, tests and code index of this machine.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use windlass_core::{Clock, Masker, SystemClock};
 use windlass_index::CodebaseContext;
-use windlass_runner::{AgentResolver, Bus, Listener, Runner, RunnerSettings};
+use windlass_runner::{AgentResolver, Bus, CommitSettings, Listener, Runner, RunnerSettings};
 use windlass_sandbox::Sandbox;
 use windlass_tasks::TaskStore;
-use windlass_workspace::{Clones, TestRunner, TestSettings};
+use windlass_workspace::{Clones, Judge, Retention, TestRunner, TestSettings};
 
 use super::app::App;
 use super::exit::CliError;
 use super::masking::{self, MaskedVerifier};
+use super::queue::TaskQueue;
 use crate::config::{Config, TestCommand};
 use crate::git_history::GitHistory;
+use crate::git_settings::GitSettings;
 use crate::registry;
 
 /// What attempts, merges and proofs need in addition to a store and agents.
 pub(super) struct TaskRuntime {
     pub(super) clones: Clones,
+    clones_dir: PathBuf,
     pub(super) tests: TestRunner,
     codebase: CodebaseContext,
     masker: Masker,
+    /// The id of the store, in the names of branches.
+    store_id: Option<String>,
 }
 
 impl TaskRuntime {
-    /// Creates a runtime whose clones are in the directory of the store with this URL.
+    /// Creates a runtime for the store of this queue, with its own directory for clones.
     pub(super) async fn for_store(
         app: &App<'_>,
-        store_url: &str,
+        queue: &TaskQueue,
         tests: TestSettings,
     ) -> Result<Self, CliError> {
-        let clones = clones_dir(app, store_url)?;
-        Self::in_dir(app, clones, tests).await
+        let clones = clones_dir(app, &queue.url)?;
+        let runtime = Self::in_dir(app, clones, tests).await?;
+        let id = queue.store.store_id().await?;
+        let changes = &queue.config.changes;
+        let retention = Retention {
+            max_age: Duration::from_secs(u64::from(changes.keep_days) * 24 * 60 * 60),
+            max_count: changes.keep_count,
+        };
+        Ok(Self {
+            clones: runtime.clones.with_store(&id).with_retention(retention),
+            store_id: Some(id),
+            ..runtime
+        })
     }
 
     /// Creates a runtime whose clones are in this directory.
@@ -45,13 +62,31 @@ impl TaskRuntime {
     ) -> Result<Self, CliError> {
         let sandbox = registry::sandbox(app.config()?).await;
         let sandbox = sandbox.map_err(CliError::failed)?;
-        let clones = Clones::new(sandbox.clone(), clones);
+        let clones_dir = clones.clone();
+        let clones = Clones::new(sandbox.clone(), clones).map_err(windlass_core::Error::from)?;
+        let copied = app.config()?.workspace.copy.clone();
+        let mut tests = TestRunner::new(sandbox.clone(), tests);
+        if let Some(state) = app.inputs.state_dir() {
+            tests = tests.with_setup_store(state.join("setup"));
+        }
+        let git_settings = GitSettings::read(&app.inputs.cwd).await;
+        let clones = match git_settings.author() {
+            Some((name, email)) => clones.with_author(name, email),
+            None => clones,
+        };
         Ok(Self {
-            clones: clones.map_err(windlass_core::Error::from)?,
-            tests: TestRunner::new(sandbox.clone(), tests),
+            clones: clones.with_copied_files(copied.unwrap_or_default()),
+            clones_dir,
+            tests,
             codebase: codebase(app, sandbox),
             masker: masking::masker(&app.inputs, &Config::load(&app.inputs)?),
+            store_id: None,
         })
+    }
+
+    /// Returns the directory that contains the clones.
+    pub(super) fn clones_dir(&self) -> &Path {
+        &self.clones_dir
     }
 
     /// Creates a runner with this store and these agents.
@@ -71,14 +106,17 @@ impl TaskRuntime {
             store,
             workspace: Arc::new(self.clones.clone()),
             verifier: Arc::new(MaskedVerifier {
-                verifier: self.tests.clone(),
+                verifier: Judge::new(self.clones.clone(), self.tests.clone()),
                 masker: self.masker.clone(),
             }),
             context: Arc::new(self.codebase.clone()),
             agents,
             clock,
             bus,
-            settings,
+            settings: RunnerSettings {
+                store_id: self.store_id.clone(),
+                ..settings
+            },
         }
     }
 }
@@ -112,6 +150,10 @@ pub(super) fn runner_settings(config: &Config) -> RunnerSettings {
             .filter(|(_, agent)| agent.has_open_network())
             .map(|(name, _)| name.clone())
             .collect(),
+        commit: CommitSettings {
+            template: config.commit.template.clone(),
+            co_author: config.commit.co_author.clone(),
+        },
         ..RunnerSettings::default()
     }
 }

@@ -4,7 +4,9 @@ use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::Value;
 use windlass_core::structured::{self, StructuredAnswer};
-use windlass_core::{AgentEvent, Envelope, ErrorCode, SessionId, TraceNode, Usage};
+use windlass_core::{AgentEvent, DirAccess, Envelope, ErrorCode, SessionId, TraceNode, Usage};
+
+pub(super) use windlass_server::brief;
 
 use super::console::{BAD, Console, QUIET, WARNING};
 use super::exit::{CliError, Exit};
@@ -31,6 +33,10 @@ pub(super) struct TurnPrinter<'a> {
     streamed: bool,
     /// `true` if the answer is not streamed, but printed once it is complete and valid.
     buffered: bool,
+    /// Whether the agent may not change files.
+    is_read_only: bool,
+    /// Whether the end of the turn says so.
+    has_note: bool,
     report: TurnReport,
     end: Option<AgentEvent>,
 }
@@ -81,6 +87,8 @@ impl<'a> TurnPrinter<'a> {
             mid_line: false,
             streamed: false,
             buffered: false,
+            is_read_only: false,
+            has_note: false,
             report: TurnReport {
                 agent: agent.to_owned(),
                 session: None,
@@ -96,6 +104,14 @@ impl<'a> TurnPrinter<'a> {
             },
             end: None,
         }
+    }
+
+    /// Sets what the agent may change. If that is nothing, the end of the turn says so: if the user requested it, or if
+    /// a tool failed.
+    pub(super) fn with_access(mut self, access: DirAccess, is_requested: bool) -> Self {
+        self.is_read_only = access == DirAccess::ReadOnly;
+        self.has_note = is_requested;
+        self
     }
 
     /// Handles the next event.
@@ -164,6 +180,10 @@ impl<'a> TurnPrinter<'a> {
         } else if let Some(error) = &self.report.error {
             self.console.error(&error.message);
         }
+        if self.is_read_only && self.has_note && self.output == OutputMode::Text {
+            self.console
+                .notice("the turn was read-only: the agent could not change files");
+        }
         Ok(self.end.as_ref().map_or(Exit::Failed, Exit::from_event))
     }
 
@@ -193,6 +213,7 @@ impl<'a> TurnPrinter<'a> {
                 ..
             } => {
                 self.end_line()?;
+                self.has_note = true;
                 let line = format!("✗ {name} {}", brief(output));
                 self.spinner.suspend(|| self.console.progress(BAD, &line));
             }
@@ -212,7 +233,9 @@ impl<'a> TurnPrinter<'a> {
                 let line = retry_line(payload);
                 self.spinner.suspend(|| self.console.progress(QUIET, &line));
             }
-            AgentEvent::Custom { kind, payload } if kind == "blocked_connection" => {
+            AgentEvent::Custom { kind, payload }
+                if kind == "blocked_connection" || kind == "network_problem" =>
+            {
                 self.end_line()?;
                 let line = payload["message"].as_str().unwrap_or_default();
                 self.spinner
@@ -302,18 +325,4 @@ fn retry_line(payload: &Value) -> String {
     };
     let code = payload["code"].as_str().unwrap_or_default();
     format!("↻ retry{which}: {code} {}", brief(&payload["message"]))
-}
-
-/// Returns the beginning of a value as one short line.
-pub(super) fn brief(value: &Value) -> String {
-    const LENGTH: usize = 120;
-    let text = match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    match text.char_indices().nth(LENGTH) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
 }

@@ -1,19 +1,33 @@
-//! `windlass verify`: verifies a task's proof in a fresh checkout.
+//! `windlass verify`: verifies a task's proof in a fresh checkout, or a proof file offline.
+
+mod file;
+
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
+use windlass_core::escape_line;
 use windlass_tasks::TaskId;
 
 use super::app::App;
 use super::console::{BAD, GOOD};
 use super::exit::{CliError, Exit};
+use super::proof::stored_proof;
+use super::proof_lines::proof_lines;
 use super::queue::TaskQueue;
 use super::task_runtime::{TaskRuntime, test_settings};
 
 #[derive(Debug, Args)]
 pub(super) struct Verify {
-    /// Task number
-    id: TaskId,
+    /// Task number, to run its tests again; or a file from `windlass proof --sign`, to check it offline
+    #[arg(value_name = "TASK|FILE")]
+    what: String,
+    /// List of people and their ssh keys, as in ssh-keygen(1); default: git's gpg.ssh.allowedSignersFile
+    #[arg(long, value_name = "FILE")]
+    allowed_signers: Option<PathBuf>,
+    /// Accept a file without a signature
+    #[arg(long)]
+    allow_unsigned: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -21,22 +35,20 @@ pub(super) struct Verify {
 
 impl Verify {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        match self.what.parse::<TaskId>() {
+            Ok(id) => self.run_tests(app, id).await,
+            Err(_) => file::verify(app, &self).await,
+        }
+    }
+
+    /// Runs the tests of a proof again, in a fresh checkout.
+    async fn run_tests(&self, app: &App<'_>, id: TaskId) -> Result<Exit, CliError> {
         let queue = TaskQueue::open(app).await?;
-        let task = queue.store.task(self.id).await?;
-        let Some(proof) = queue.store.proof(self.id).await? else {
-            let why = if task.unverified {
-                "it was completed without tests".to_owned()
-            } else {
-                format!("it is {}", task.status)
-            };
-            return Err(CliError::usage(format!(
-                "task {} has no proof: {why}",
-                task.id
-            )));
-        };
+        let task = queue.store.task(id).await?;
+        let proof = stored_proof(&queue, &task).await?;
         let root = queue.store.project(task.project_id).await?.root;
         let task_runtime =
-            TaskRuntime::for_store(app, &queue.url, test_settings(&queue.config)).await?;
+            TaskRuntime::for_store(app, &queue, test_settings(&queue.config)).await?;
         let verified = task_runtime
             .clones
             .verify(&root, &proof, &task_runtime.tests)
@@ -53,24 +65,34 @@ impl Verify {
                 "proof": proof,
             }))?;
         } else {
-            for (name, value) in super::task::proof_lines(&proof) {
-                let value = windlass_core::escape_line(&value);
-                app.console.line(&format!("{name:>12}  {value}"))?;
+            for (name, value) in proof_lines(&proof) {
+                let value = escape_line(&value);
+                app.console.line(&format!("{name:>13}  {value}"))?;
             }
-            for difference in &verified.differences {
-                let difference = windlass_core::escape_line(difference);
-                app.console
-                    .line(&format!("{BAD}differs{BAD:#}  {difference}"))?;
-            }
-            if verified.is_valid() {
-                app.console
-                    .line(&format!("{GOOD}the proof is valid{GOOD:#}"))?;
-            }
+            print_verdict(app, &verified.differences)?;
         }
-        Ok(if verified.is_valid() {
-            Exit::Done
-        } else {
-            Exit::Failed
-        })
+        Ok(exit(&verified.differences))
+    }
+}
+
+/// Prints the differences from a proof, or that it is valid.
+fn print_verdict(app: &App<'_>, differences: &[String]) -> Result<(), CliError> {
+    for difference in differences {
+        let difference = escape_line(difference);
+        app.console
+            .line(&format!("{BAD}differs{BAD:#}  {difference}"))?;
+    }
+    if differences.is_empty() {
+        app.console
+            .line(&format!("{GOOD}the proof is valid{GOOD:#}"))?;
+    }
+    Ok(())
+}
+
+fn exit(differences: &[String]) -> Exit {
+    if differences.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Failed
     }
 }

@@ -136,7 +136,7 @@ impl Worker {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let queue = TaskQueue::open(app).await?;
         let config = &queue.config;
-        let task_runtime = TaskRuntime::for_store(app, &queue.url, test_settings(config)).await?;
+        let task_runtime = TaskRuntime::for_store(app, &queue, test_settings(config)).await?;
         let agents = self.worker_args.catalog(app)?;
         self.worker_args.check_default(app, &queue, &agents).await?;
         let worker = windlass_runner::Worker {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use windlass_core::{DirAccess, Permissions, SessionOptions};
 
 use super::{AgentSettings, CompositeSettings};
 
@@ -55,6 +56,18 @@ impl AgentConfig {
             settings: AgentSettings::default(),
             composite: Some(composite),
         }
+    }
+
+    /// Returns what the agent may change in a session with these options. The nodes of a composite have permissions of
+    /// their own.
+    pub(crate) fn access(&self, options: &SessionOptions) -> DirAccess {
+        if self.composite.is_some() {
+            return options.access;
+        }
+        let configured = self.settings.permissions.clone();
+        let configured: Option<Permissions> =
+            configured.and_then(|value| serde_json::from_value(value).ok());
+        options.effective_access(configured.as_ref())
     }
 
     /// Returns the name of a composite in the configuration.

@@ -12,7 +12,8 @@ mod tasks;
 pub use agents::{AgentSettings, GeneralSettings};
 pub use served::{AliasSettings, CompositeSettings, GatewaySettings};
 pub use tasks::{
-    LimitSettings, RunSettings, SandboxSettings, StoreSettings, TestsSettings, WorkerSettings,
+    ChangeSettings, CommitKeys, LimitSettings, RunSettings, SandboxSettings, StoreSettings,
+    TestsSettings, WorkerSettings, WorkspaceSettings,
 };
 
 use serde_json::Value;
@@ -200,8 +201,11 @@ const TABLES: &[&[KeySpec]] = &[
     GatewaySettings::KEYS,
     StoreSettings::KEYS,
     TestsSettings::KEYS,
+    WorkspaceSettings::KEYS,
+    CommitKeys::KEYS,
     RunSettings::KEYS,
     WorkerSettings::KEYS,
+    ChangeSettings::KEYS,
     SandboxSettings::KEYS,
     LimitSettings::KEYS,
 ];

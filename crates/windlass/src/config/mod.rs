@@ -49,9 +49,9 @@ pub use error::{Error, Result};
 pub use inputs::{Flag, Inputs};
 pub use key::Key;
 pub use key_table::{
-    AgentSettings, AliasSettings, CompositeSettings, GatewaySettings, GeneralSettings, KEYS,
-    KeySpec, LimitSettings, RunSettings, SandboxSettings, StoreSettings, TestsSettings, Trust,
-    WorkerSettings,
+    AgentSettings, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, GatewaySettings,
+    GeneralSettings, KEYS, KeySpec, LimitSettings, RunSettings, SandboxSettings, StoreSettings,
+    TestsSettings, Trust, WorkerSettings, WorkspaceSettings,
 };
 pub use kind::ValueKind;
 pub use notice::Notice;

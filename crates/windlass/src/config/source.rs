@@ -61,7 +61,7 @@ impl SourceFile {
     }
 
     /// Returns the content without a byte order mark.
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         self.text.strip_prefix('\u{feff}').unwrap_or(&self.text)
     }
 

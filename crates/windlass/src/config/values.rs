@@ -10,9 +10,9 @@ use windlass_sandbox::LimitOverrides;
 
 use super::setting::{Setting, SettingMap};
 use super::{
-    AgentSettings, Alias, AliasSettings, CompositeSettings, GatewaySettings, GeneralSettings, Key,
-    LimitSettings, Notice, Origin, Result, RunSettings, SandboxSettings, StoreSettings,
-    TestsSettings, WorkerSettings, redact,
+    AgentSettings, Alias, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings,
+    GatewaySettings, GeneralSettings, Key, LimitSettings, Notice, Origin, Result, RunSettings,
+    SandboxSettings, StoreSettings, TestsSettings, WorkerSettings, WorkspaceSettings, redact,
 };
 
 /// The configuration, merged from all layers. Each table of `windlass.toml` is a field.
@@ -33,10 +33,16 @@ pub struct Config {
     pub store: StoreSettings,
     /// The tests.
     pub tests: TestsSettings,
+    /// The clones.
+    pub workspace: WorkspaceSettings,
+    /// The commits of tasks.
+    pub commit: CommitKeys,
     /// `windlass run`.
     pub run: RunSettings,
     /// The worker.
     pub worker: WorkerSettings,
+    /// The changes of attempts that are kept.
+    pub changes: ChangeSettings,
     /// The sandbox.
     pub sandbox: SandboxSettings,
     /// The limits of a turn.
@@ -82,8 +88,11 @@ impl Config {
             gateway: GatewaySettings::read(&tables["gateway"])?,
             store: StoreSettings::read(&tables["store"])?,
             tests: TestsSettings::read(&tables["tests"])?,
+            workspace: WorkspaceSettings::read(&tables["workspace"])?,
+            commit: CommitKeys::read(&tables["commit"])?,
             run: RunSettings::read(&tables["run"])?,
             worker: WorkerSettings::read(&tables["worker"])?,
+            changes: ChangeSettings::read(&tables["changes"])?,
             sandbox: SandboxSettings::read(&tables["sandbox"])?,
             limits: LimitSettings::read(&tables["limits"])?,
             layers,

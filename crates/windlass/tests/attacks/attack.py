@@ -78,23 +78,23 @@ def connect(family, address):
     blocked("another service answered")
 
 
-def request(method, path, token=None, body=None):
+def request(method, path, token=None, body=None, root="/api/v1"):
     """Sends a request to the server of the user, and returns the status."""
     import http.client
 
     host, port = VICTIM["server"].rsplit(":", 1)
     connection = http.client.HTTPConnection(host, int(port), timeout=3)
-    headers = {"Content-Type": "application/json"}
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     if token:
         headers["Authorization"] = f"Bearer {token}"
-    connection.request(method, f"/api/v1{path}", body=json.dumps(body) if body is not None else None, headers=headers)
+    connection.request(method, f"{root}{path}", body=json.dumps(body) if body is not None else None, headers=headers)
     return connection.getresponse().status
 
 
-def control(method, path, body=None):
+def control(method, path, body=None, root="/api/v1"):
     """Sends a request with the server's token, which only a person should hold."""
     token = (HOME / ".local/state/windlass/server-token").read_text().strip()
-    status = request(method, path, token, body)
+    status = request(method, path, token, body, root)
     if status in (401, 403):
         blocked(f"the server answered {status}")
     succeeded(f"the server answered {status}")

@@ -86,16 +86,18 @@ mount --bind "$2" /mnt/programs
 chown 65534:65534 /mnt/victim
 cd /mnt/victim
 exec setpriv --reuid=65534 --regid=65534 --clear-groups \
-  /mnt/attacks/attack-all /mnt/programs/windlass /mnt/programs/examples/run /mnt/victim "$3"
+  /mnt/attacks/attack-all /mnt/programs/windlass /mnt/programs/examples /mnt/victim "$3"
 "#;
 
 fn programs() -> PathBuf {
     let programs = assert_cmd::cargo::cargo_bin("windlass");
     let programs = programs.parent().unwrap().to_owned();
-    assert!(
-        programs.join("examples/run").is_file(),
-        "run `cargo build -p windlass-sandbox --examples` first"
-    );
+    for example in ["run", "call"] {
+        assert!(
+            programs.join("examples").join(example).is_file(),
+            "run `cargo build -p windlass-sandbox -p windlass-mcp --examples` first"
+        );
+    }
     programs
 }
 
@@ -107,7 +109,7 @@ fn run_as_current_user(mechanism: &str) -> Vec<AttackResult> {
     let mut command = Command::new(Path::new(ATTACKS).join("attack-all"));
     command
         .arg(programs.join("windlass"))
-        .arg(programs.join("examples/run"))
+        .arg(programs.join("examples"))
         .args([dir.path().as_os_str(), mechanism.as_ref()]);
     results(&mut command)
 }
@@ -213,9 +215,10 @@ fn table_of_attacks_is_generated_from_payloads() {
     let mut page = String::from(
         "# Attacks\n\n\
          The test suite runs a hostile agent: it executes each of these payloads instead of working, as root and as an\n\
-         ordinary user, in the profiles named (*read-only* is an agent's turn that may not write). Each payload succeeds\n\
-         without Windlass. The table says what blocks it under each mechanism; *not blocked* is a limit of the mechanism.\n\
-         The payloads are in `crates/windlass/tests/attacks/payloads`, and this page is generated from them.\n\n\
+         ordinary user, in the profiles named (*read-only* is an agent's turn that may not write, *mcp* an MCP server\n\
+         without settings). Each payload succeeds without Windlass. The table says what blocks it under each mechanism;\n\
+         *not blocked* is a limit of the mechanism. The payloads are in `crates/windlass/tests/attacks/payloads`, and this\n\
+         page is generated from them.\n\n\
          | payload | what it tries | runs as | bubblewrap | Landlock |\n|---|---|---|---|---|\n",
     );
     for payload in payloads() {

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 use windlass_core::mask::secret_encodings;
 
 use super::cli_harness::Run;
+use super::real_composite::{self, model};
+use super::run::Server;
 use super::serve_harness::ServeProcess;
 use super::task_harness::TaskHarness;
 
@@ -160,4 +162,35 @@ fn p19_secrets_of_a_turn_are_masked_in_output_and_cassette() {
     let to = file.to_str().unwrap();
     assert_run_clean(&harness, &["record", "--to", to, "Do it"]);
     assert_clean("the cassette", &std::fs::read(&file).unwrap());
+}
+
+/// The agent API passes the messages of a model on without a turn.
+#[test]
+fn p19_secrets_in_native_answers_are_masked_by_the_server() {
+    let text = format!("The key is {CONFIG}.");
+    let message = format!("bad key {CONFIG}");
+    let answering = Server::with_turns(json!([{ "or_more": true, "answer": [{ "text": text }] }]));
+    let failing = Server::with_turns(json!([
+        { "or_more": true, "fault": { "status": { "code": 401, "message": message } } },
+    ]));
+    let harness = real_composite::harness(
+        &(model("answering", "openai", "/v1", &answering)
+            + &model("failing", "openai", "/v1", &failing)
+            + &format!(
+                "[agents.other]\nbackend = \"codex\"\nextra_env = {{ MORE = {CONFIG:?} }}\n"
+            )),
+    );
+    let serving = ServeProcess::start(&harness, &["--no-worker"]);
+    for (name, stream) in [
+        ("answering", false),
+        ("answering", true),
+        ("failing", false),
+    ] {
+        let messages = json!([{ "role": "user", "content": "Which key?" }]);
+        let body = json!({ "model": name, "messages": messages, "stream": stream });
+        let (_, answer) = serving.raw_request("POST", "/v1/chat/completions", Some(&body));
+        assert_clean(name, answer.as_bytes());
+        assert!(answer.contains("[masked:MORE]"), "{name}: {answer}");
+    }
+    assert_clean("traces", serving.get("/traces").to_string().as_bytes());
 }

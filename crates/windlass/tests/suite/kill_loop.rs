@@ -7,8 +7,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use windlass_core::{Clock, SystemClock};
 use windlass_tasks::{
-    ATTEMPT_LIMIT, Broadcast, EventFilter, NewProject, NewTask, Task, TaskFilter, TaskStatus,
-    TaskStore,
+    ATTEMPT_LIMIT, Attempt, Broadcast, EventFilter, NewProject, NewTask, Task, TaskFilter,
+    TaskStatus, TaskStore,
 };
 
 use super::cluster::Cluster;
@@ -45,6 +45,9 @@ fn p2_p4_killed_workers_lose_nothing_on_postgresql() {
     run_kill_loop(&harness, &cluster.url());
 }
 
+/// How long a change may take to be found.
+const KEEP_TIMEOUT: Duration = Duration::from_secs(20);
+
 /// A script with a delay, so that the worker can be stopped during it.
 const SLOW: &str = r#"{"turns": [
   {"when": {"turn": 1}, "or_more": true, "answer": [{"write_file": {"path": "done.txt", "content": "done\n"}}, {"wait_ms": 1500}]},
@@ -62,6 +65,12 @@ fn p3_worker_stopped_past_its_lease_reports_superseded_and_changes_nothing() {
     };
     let mut first = harness.worker_with(&["--once", "--json"]);
     while !has_status("in_progress") {}
+    // Its agent has written a file.
+    while !harness
+        .run(&["task", "log", "1"])
+        .stdout
+        .contains("✓ Write")
+    {}
     signal(&first, Signal::STOP);
     // Its lease expires; the second worker reclaims the task and completes it.
     let second = harness.run(&["worker", "--once", "--json"]);
@@ -81,7 +90,15 @@ fn p3_worker_stopped_past_its_lease_reports_superseded_and_changes_nothing() {
         Some(1),
         "the first worker did not complete the task"
     );
-    assert_eq!(harness.json(&["task", "show", "1", "--json"]), before);
+    // Nothing but the change that the first attempt left is recorded, and the task is as it was.
+    let mut after = harness.json(&["task", "show", "1", "--json"]);
+    let commit = after["attempts"][0]["commit"].take();
+    assert!(commit.is_string(), "{after}");
+    after["attempts"][0]
+        .as_object_mut()
+        .unwrap()
+        .remove("commit");
+    assert_eq!(after, before);
     let found = harness.git(&["log", "--all", "--format=%H", "--grep=^Task-Id: 1$"]);
     assert_eq!(found.lines().count(), 1, "published once");
     assert_eq!(harness.processes(), Vec::<String>::new());
@@ -98,7 +115,15 @@ fn run_kill_loop(harness: &TaskHarness, url: &str) {
     let seed = seed();
     println!("repeat with WINDLASS_TEST_SEED={seed}");
     let mut workers: Vec<Child> = (0..WORKERS).map(|_| harness.worker()).collect();
-    let signals = disturb_workers(harness, &mut workers, Random(seed | 1), time);
+    let mut disturbance = Disturbance {
+        harness,
+        store: &*store,
+        runtime: &runtime,
+        random: Random(seed | 1),
+        kept: 0,
+    };
+    let signals = disturbance.run(&mut workers, time);
+    println!("{} changes of killed workers were found", disturbance.kept);
     let tasks = runtime.block_on(wait_for_tasks(&*store));
     for worker in &mut workers {
         signal(worker, Signal::TERM);
@@ -127,8 +152,24 @@ fn run_kill_loop(harness: &TaskHarness, url: &str) {
             "task {} was published once",
             task.id
         );
+        check_kept_changes(harness, task, &attempts);
     }
     assert_eq!(harness.processes(), Vec::<String>::new());
+}
+
+/// Every recorded change can be read, and every task has one.
+fn check_kept_changes(harness: &TaskHarness, task: &Task, attempts: &[Attempt]) {
+    let is_kept = attempts.iter().any(|attempt| attempt.commit.is_some());
+    assert!(is_kept, "task {}: {attempts:?}", task.id);
+    for attempt in attempts.iter().filter(|attempt| attempt.commit.is_some()) {
+        let (task, number) = (task.id.to_string(), attempt.number.to_string());
+        let run = harness.run(&["task", "diff", &task, "--attempt", &number]);
+        assert!(
+            run.stdout.contains("+done"),
+            "{task} {number}: {}",
+            run.stderr
+        );
+    }
 }
 
 async fn enqueue(store: &dyn TaskStore, harness: &TaskHarness, count: usize) {
@@ -142,30 +183,72 @@ async fn enqueue(store: &dyn TaskStore, harness: &TaskHarness, count: usize) {
     store.enqueue(tasks.collect()).await.unwrap();
 }
 
-/// Kills and replaces workers, or stops them for a while; returns how often.
-fn disturb_workers(
-    harness: &TaskHarness,
-    workers: &mut [Child],
-    mut random: Random,
-    time: Duration,
-) -> u32 {
-    let clock = SystemClock::new();
-    let mut signals = 0;
-    while clock.elapsed() < time {
-        std::thread::sleep(Duration::from_millis(random.below(600)));
-        let victim = usize::try_from(random.below(WORKERS as u64)).unwrap();
-        signals += 1;
-        if random.below(3) == 0 {
-            signal(&workers[victim], Signal::STOP);
-            std::thread::sleep(Duration::from_millis(random.below(4000)));
-            signal(&workers[victim], Signal::CONT);
-        } else {
-            signal(&workers[victim], Signal::KILL);
-            workers[victim].wait().unwrap();
-            workers[victim] = harness.worker();
+/// Kills and replaces workers, or stops them for a while.
+struct Disturbance<'a> {
+    harness: &'a TaskHarness,
+    store: &'a dyn TaskStore,
+    runtime: &'a tokio::runtime::Runtime,
+    random: Random,
+    /// Number of changes of killed workers that were found.
+    kept: u32,
+}
+
+impl Disturbance<'_> {
+    /// Disturbs the workers for this time, and returns how often.
+    fn run(&mut self, workers: &mut [Child], time: Duration) -> u32 {
+        let clock = SystemClock::new();
+        let mut signals = 0;
+        while clock.elapsed() < time {
+            std::thread::sleep(Duration::from_millis(self.random.below(600)));
+            let victim = usize::try_from(self.random.below(WORKERS as u64)).unwrap();
+            signals += 1;
+            if self.random.below(3) == 0 {
+                signal(&workers[victim], Signal::STOP);
+                std::thread::sleep(Duration::from_millis(self.random.below(4000)));
+                signal(&workers[victim], Signal::CONT);
+            } else {
+                signal(&workers[victim], Signal::KILL);
+                workers[victim].wait().unwrap();
+                self.find_changes(workers[victim].id());
+                workers[victim] = self.harness.worker();
+            }
+        }
+        signals
+    }
+
+    /// Checks that a change that the killed worker left in a clone is found.
+    fn find_changes(&mut self, pid: u32) {
+        let worker = format!("worker-{pid}");
+        let filter = TaskFilter {
+            status: Some(TaskStatus::InProgress),
+            ..TaskFilter::default()
+        };
+        for task in self.runtime.block_on(self.store.tasks(filter)).unwrap() {
+            let attempts = self.runtime.block_on(self.store.attempts(task.id)).unwrap();
+            let Some(attempt) = attempts.iter().find(|attempt| attempt.worker == worker) else {
+                continue;
+            };
+            let dir = format!("task-{}-attempt-{}", task.id, attempt.number);
+            if !self
+                .harness
+                .clone_files(&dir, "done.txt")
+                .contains(&"done\n".to_owned())
+            {
+                continue;
+            }
+            let (task, number) = (task.id.to_string(), attempt.number.to_string());
+            let diff = ["task", "diff", &task, "--attempt", &number];
+            let clock = SystemClock::new();
+            let mut run = self.harness.run(&diff);
+            // Another worker may be keeping the change at this moment.
+            while !run.stdout.contains("+done") {
+                let waited = clock.elapsed();
+                assert!(waited < KEEP_TIMEOUT, "{task} {number}: {}", run.stderr);
+                run = self.harness.run(&diff);
+            }
+            self.kept += 1;
         }
     }
-    signals
 }
 
 /// Waits until all tasks have ended, or none has ended for 200 s. There is no limit for all of them together, because

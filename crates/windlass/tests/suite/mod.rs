@@ -1,5 +1,9 @@
 //! One file per promise or command.
 
+mod acp;
+mod acp_client;
+mod acp_conformance;
+mod acp_task;
 mod approvals;
 mod attacks;
 mod canary;
@@ -21,10 +25,19 @@ mod config_layers;
 mod config_reference;
 mod config_trust;
 mod example;
+mod full_disk;
+mod kept_changes;
 mod kill_loop;
+mod mcp;
+mod missing_setup;
+mod process_list;
+mod proof;
 mod read_only;
+mod real_acp_agents;
+mod real_acp_sdk;
 mod real_composite;
 mod real_dashboard;
+mod real_mcp;
 mod real_scenarios;
 mod real_sdk;
 mod run;

@@ -32,6 +32,9 @@ fn p16_turns_that_may_not_write_leave_the_project_unchanged() {
         let output = run(&harness, permissions, args);
         let all = format!("{}{}", output.stdout, output.stderr);
         assert!(all.contains("Read-only file system"), "{args:?}: {all}");
+        let says_so =
+            all.contains("note: the turn was read-only: the agent could not change files");
+        assert_eq!(says_so, args[0] == "ask", "{args:?}: {all}");
         let names: Vec<_> = harness.project().read_dir().unwrap().flatten().collect();
         assert_eq!(names.len(), 1, "{args:?}: {names:?}");
     }

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use windlass_scripted::{RunningModel, Script, ScriptedModel};
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap().canonicalize().unwrap()
 }
@@ -155,7 +155,7 @@ fn serve(dir: &Path) -> (Child, String) {
 }
 
 /// Installs what is missing, and returns its directory.
-fn install(component: &str, dir: &str) -> PathBuf {
+pub(crate) fn install(component: &str, dir: &str) -> PathBuf {
     let setup = root().join("scripts/setup");
     let output = Command::new(setup)
         .args(["--only", component])

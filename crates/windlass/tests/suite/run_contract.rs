@@ -178,6 +178,22 @@ fn steps_of_named_coder_are_counted_and_limited() {
         done.stdout
     );
     assert!(!one.project().join("notes.txt").exists());
+    let nothing = one.run(&["task", "diff", "1"]);
+    assert!(nothing.stderr.contains("no change"), "{}", nothing.stderr);
+}
+
+#[test]
+fn p29_change_is_kept_after_the_last_step() {
+    let mut turns = planning();
+    let steps = three_calls().as_array().unwrap().clone();
+    turns.as_array_mut().unwrap().extend(steps);
+    let (one, server) = (harness(), Server::with_turns(turns));
+    let args = ["--apply", "--max-steps", "2", "Write the notes"];
+    let done = run_with_one(&one, &server, "max_steps = 9", &args);
+    assert_eq!(done.code, 1, "{}{}", done.stdout, done.stderr);
+    assert!(!one.project().join("notes.txt").exists());
+    let diff = one.run(&["task", "diff", "1"]);
+    assert!(diff.stdout.contains("+changed"), "{}", diff.stderr);
 }
 
 /// Without a terminal, the output names the command that answers the permission request.

@@ -12,7 +12,7 @@ use super::task_harness::{INSTANT, TaskHarness};
 
 #[test]
 fn task_added_through_server_is_completed_proved_and_merged() {
-    let harness = TaskHarness::new("test -f done.txt", INSTANT);
+    let harness = TaskHarness::new("test -f done.txt && echo '1 passed, 0 failed'", INSTANT);
     let serving = ServeProcess::start(&harness, &["--concurrency", "2"]);
     let health = serving.get("/health");
     assert_eq!(health["worker"]["concurrency"], 2, "{health}");

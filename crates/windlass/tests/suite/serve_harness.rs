@@ -26,20 +26,9 @@ impl ServeProcess {
             .append(true)
             .open(harness.path("serve.log"))
             .unwrap();
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "a test that signals needs the child itself"
-        )]
-        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("windlass"))
-            .env_clear()
-            .env("HOME", harness.home())
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .current_dir(harness.project())
-            .arg("--config")
-            .arg(harness.path("named.toml"))
-            .args(["serve", "--listen", "127.0.0.1:0"])
+        let mut child = harness
+            .child(&["serve", "--listen", "127.0.0.1:0"])
             .args(flags)
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(log)
             .spawn()

@@ -126,13 +126,14 @@ impl TaskHarness {
         self.worker_with(&[])
     }
 
-    /// Starts a worker in the background with these flags; its stdout can be read.
-    pub(crate) fn worker_with(&self, flags: &[&str]) -> Child {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "a test that signals needs the child itself"
-        )]
-        std::process::Command::new(assert_cmd::cargo::cargo_bin("windlass"))
+    /// Returns the program in the project as a child whose pipes and signals a test controls.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test that signals or talks to the program needs the child itself"
+    )]
+    pub(crate) fn child(&self, args: &[&str]) -> std::process::Command {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("windlass"));
+        command
             .env_clear()
             .env("HOME", self.home())
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -140,13 +141,29 @@ impl TaskHarness {
             .current_dir(self.project())
             .arg("--config")
             .arg(self.path("named.toml"))
-            .args(["worker", "--concurrency", "1"])
+            .args(args)
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Starts a worker in the background with these flags; its stdout can be read.
+    pub(crate) fn worker_with(&self, flags: &[&str]) -> Child {
+        self.child(&["worker", "--concurrency", "1"])
             .args(flags)
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .unwrap()
+    }
+
+    /// Returns the texts of a file in the clones with this directory name, in the directories of all stores.
+    pub(crate) fn clone_files(&self, clone: &str, file: &str) -> Vec<String> {
+        let places = self.home().join(".local/state/windlass/places");
+        let stores = std::fs::read_dir(places).into_iter().flatten().flatten();
+        let paths = stores.map(|store| store.path().join(clone).join("project").join(file));
+        paths
+            .filter_map(|path| std::fs::read_to_string(path).ok())
+            .collect()
     }
 
     /// Returns every process whose environment or arguments contain the path of this harness.

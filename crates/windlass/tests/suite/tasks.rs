@@ -33,7 +33,10 @@ fn task_is_corrected_proved_verified_and_merged() {
 
     let shown = harness.json(&["task", "show", "1", "--json"]);
     assert_eq!(shown["task"]["status"], "completed");
-    assert_eq!(shown["task"]["branch"], "windlass/task-1");
+    let branch = shown["task"]["branch"].as_str().unwrap();
+    let id = branch.strip_prefix("windlass/").unwrap();
+    let id = id.strip_suffix("/task-1").unwrap();
+    assert_eq!(id.len(), 8, "the id of the store: {branch}");
     let outcomes: Vec<_> = shown["tests"]
         .as_array()
         .unwrap()
@@ -44,7 +47,7 @@ fn task_is_corrected_proved_verified_and_merged() {
     assert_eq!(shown["corrections"][0]["correction"]["status"], "passed");
     assert_eq!(shown["proof"]["exit_code"], 0);
 
-    let log = harness.git(&["log", "-1", "--format=%B", "windlass/task-1"]);
+    let log = harness.git(&["log", "-1", "--format=%B", branch]);
     assert!(
         log.contains("Task-Id: 1") && log.contains("Attempt: 1"),
         "{log}"

@@ -13,24 +13,32 @@ struct Import {
     name: String,
 }
 
+/// What a file names of other modules.
+struct Names {
+    imports: Vec<Import>,
+    /// Paths in code, such as `crate::a::f` in an expression.
+    paths: Vec<Module>,
+}
+
 /// More re-exports of re-exports than there are.
 const MAX_EXPORTS: usize = 10;
 
 /// Returns the modules that depend on each other in a circle, one group per circle.
 ///
-/// A module depends on the modules that its `use` declarations name. A module may use its ancestors and its
+/// A module depends on the modules that its `use` declarations and the paths in its code name. A module may use its ancestors and its
 /// descendants: they are one unit. The files are paths from the crate's `src`, with their tokens.
 pub(crate) fn find(files: &[(String, TokenStream)]) -> Vec<BTreeSet<String>> {
-    let modules: BTreeMap<Module, Vec<Import>> = files
+    let modules: BTreeMap<Module, Names> = files
         .iter()
-        .map(|(file, source)| (module(file), imports(source)))
+        .map(|(file, source)| (module(file), names(source)))
         .collect();
     let exports = exports(&modules);
     let mut uses: BTreeMap<&Module, BTreeSet<Module>> = BTreeMap::new();
-    for (module, imports) in &modules {
-        let targets = imports
-            .iter()
-            .filter_map(|import| resolve(module, &import.path, &modules, &exports, MAX_EXPORTS));
+    for (module, names) in &modules {
+        let imported = names.imports.iter().map(|import| &import.path);
+        let targets = imported
+            .chain(&names.paths)
+            .filter_map(|path| resolve(module, path, &modules, &exports, MAX_EXPORTS));
         let is_related = |target: &Module| target.starts_with(module) || module.starts_with(target);
         uses.insert(
             module,
@@ -61,10 +69,10 @@ fn module(file: &str) -> Module {
 }
 
 /// Returns the names that each module exports from another one: module and name, and the path they stand for.
-fn exports(modules: &BTreeMap<Module, Vec<Import>>) -> BTreeMap<(Module, String), Module> {
+fn exports(modules: &BTreeMap<Module, Names>) -> BTreeMap<(Module, String), Module> {
     let mut exports = BTreeMap::new();
-    for (module, imports) in modules {
-        for import in imports {
+    for (module, names) in modules {
+        for import in &names.imports {
             exports.insert((module.clone(), import.name.clone()), import.path.clone());
         }
     }
@@ -75,7 +83,7 @@ fn exports(modules: &BTreeMap<Module, Vec<Import>>) -> BTreeMap<(Module, String)
 fn resolve(
     from: &Module,
     path: &Module,
-    modules: &BTreeMap<Module, Vec<Import>>,
+    modules: &BTreeMap<Module, Names>,
     exports: &BTreeMap<(Module, String), Module>,
     exports_left: usize,
 ) -> Option<Module> {
@@ -125,6 +133,49 @@ fn reachable<'a>(
         }
     }
     found
+}
+
+/// Returns what a file names, without what modules inside the file name.
+fn names(source: &TokenStream) -> Names {
+    let mut paths = Vec::new();
+    collect_paths(source.clone(), &mut paths);
+    Names {
+        imports: imports(source),
+        paths,
+    }
+}
+
+/// Adds the paths that start with `crate` or `super`.
+fn collect_paths(source: TokenStream, found: &mut Vec<Module>) {
+    let tokens: Vec<TokenTree> = source.into_iter().collect();
+    let mut rest = tokens.as_slice();
+    while let Some((token, mut tail)) = rest.split_first() {
+        match token {
+            TokenTree::Ident(word) if word == "crate" || word == "super" => {
+                let mut path = vec![word.to_string()];
+                while let [first, second, TokenTree::Ident(name), after @ ..] = tail
+                    && is_colon(first)
+                    && is_colon(second)
+                {
+                    path.push(name.to_string());
+                    tail = after;
+                }
+                found.push(path);
+            }
+            TokenTree::Ident(word) if word == "mod" => {
+                if let [_, TokenTree::Group(_), after @ ..] = tail {
+                    tail = after;
+                }
+            }
+            TokenTree::Group(group) => collect_paths(group.stream(), found),
+            _ => {}
+        }
+        rest = tail;
+    }
+}
+
+fn is_colon(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Punct(mark) if mark.as_char() == ':')
 }
 
 /// Returns all `use` declarations, without those of modules inside the file.
@@ -197,6 +248,22 @@ mod tests {
                 ("c.rs", "pub struct C; use crate::{a::A, X};"),
             ],
             &[&["a", "b", "c"]],
+        );
+    }
+
+    #[test]
+    fn circles_are_found_through_paths_in_code() {
+        check(
+            &[
+                ("lib.rs", "mod a; mod b; mod c;"),
+                ("a.rs", "pub fn f() { crate::b::g() }"),
+                ("b.rs", "pub fn g() { match x { _ => super::a::f() } }"),
+                (
+                    "c.rs",
+                    "pub(crate) mod tests { fn t() { super::super::a::f() } }",
+                ),
+            ],
+            &[&["a", "b"]],
         );
     }
 

@@ -10,17 +10,15 @@ use std::path::Path;
 use windlass_core::limits::{EVENT_BYTES, OUTPUT_BYTES};
 use windlass_tasks::Change;
 
-use crate::clone::OpenClone;
+use crate::clone::{OpenClone, copied_files};
 use crate::error::Result;
-use crate::git::{Git, PrivateGitDir};
+use crate::git::{GITLINK_MODE, Git, PrivateGitDir};
 
 pub(crate) use apply::apply;
+pub(crate) use weakened::is_test_file;
 
 /// Maximum size of the diff that is searched for weakened tests.
 const MAX_SEARCHED_BYTES: usize = 4 * OUTPUT_BYTES;
-
-/// The mode under which git stores another repository.
-const GITLINK_MODE: &str = "160000";
 
 /// Flags for every comparison: no program is started, and no rename is guessed.
 pub(crate) const DIFF_FLAGS: [&str; 5] = [
@@ -54,13 +52,19 @@ pub(crate) struct Snapshot {
 
 /// Returns what differs from the base now.
 pub(crate) async fn current_change(git: &Git, clone: &OpenClone) -> Result<Change> {
-    let Snapshot { tree, differences } = snapshot(git, clone).await?;
+    let Snapshot { tree, .. } = snapshot(git, clone).await?;
+    change_to(git, clone, &tree).await
+}
+
+/// Returns what differs between the base and a tree.
+pub(crate) async fn change_to(git: &Git, clone: &OpenClone, tree: &str) -> Result<Change> {
+    let differences = differences(git, &clone.git, &clone.base, tree).await?;
     if differences.is_empty() {
         return Ok(Change::default());
     }
     let mut args = vec!["diff-tree", "-p", "-r"];
     args.extend(DIFF_FLAGS);
-    args.extend([clone.base.as_str(), &tree]);
+    args.extend([clone.base.as_str(), tree]);
     let command = clone.git.command(git).max_output(MAX_SEARCHED_BYTES);
     let diff = command.run(&args).await?.stdout.text();
     Ok(Change {
@@ -72,13 +76,34 @@ pub(crate) async fn current_change(git: &Git, clone: &OpenClone) -> Result<Chang
 
 /// Returns a snapshot of the current files. It excludes ignored files and artifacts of tests.
 pub(crate) async fn snapshot(git: &Git, clone: &OpenClone) -> Result<Snapshot> {
+    snapshot_in(git, clone, &clone.git.index()).await
+}
+
+/// Returns a snapshot of the current files that is made in this index.
+pub(crate) async fn snapshot_in(git: &Git, clone: &OpenClone, index: &Path) -> Result<Snapshot> {
     remove_mount_points(&clone.work);
     let private_git = &clone.git;
     private_git
         .command_in(git, &clone.work)
+        .index(index)
         .run(&["add", "-A"])
         .await?;
-    let mut tree = private_git.command(git).run(&["write-tree"]).await?.text();
+    let command = || private_git.command(git).index(index);
+    // Ignore files, which are part of the change, could include them.
+    let copied = copied_files(&clone.work);
+    if !copied.is_empty() {
+        // Mode 0 removes an entry.
+        let id = "0".repeat(clone.base.len());
+        let lines: String = copied
+            .iter()
+            .map(|path| format!("0 {id}\t{path}\0"))
+            .collect();
+        command()
+            .input(lines)
+            .run(&["update-index", "-z", "--index-info"])
+            .await?;
+    }
+    let mut tree = command().run(&["write-tree"]).await?.text();
     let mut differences = differences(git, private_git, &clone.base, &tree).await?;
     // A repository inside the clone: its content is not part of the project.
     let is_gitlink =
@@ -89,9 +114,11 @@ pub(crate) async fn snapshot(git: &Git, clone: &OpenClone) -> Result<Snapshot> {
             let (mode, blob, path) = (&diff.old_mode, &diff.old_blob, &diff.path);
             lines.push_str(&format!("{mode} {blob}\t{path}\0"));
         }
-        let command = private_git.command(git).input(lines);
-        command.run(&["update-index", "-z", "--index-info"]).await?;
-        tree = private_git.command(git).run(&["write-tree"]).await?.text();
+        command()
+            .input(lines)
+            .run(&["update-index", "-z", "--index-info"])
+            .await?;
+        tree = command().run(&["write-tree"]).await?.text();
         differences.retain(|diff| !is_gitlink(diff));
     }
     Ok(Snapshot { tree, differences })

@@ -95,20 +95,33 @@ fn whole_files(differences: &[FileDiff]) -> Vec<String> {
     warnings.collect()
 }
 
-/// Returns `true` if the path has a usual name of a test file.
+/// Returns `true` if the path has a usual name of a test, a fixture or a snapshot.
 pub(crate) fn is_test_file(path: &str) -> bool {
     let (dirs, file) = path.rsplit_once('/').unwrap_or(("", path));
-    let in_tests = dirs
-        .split('/')
-        .any(|dir| matches!(dir, "test" | "tests" | "spec" | "__tests__" | "testdata"));
+    let in_tests = dirs.split('/').any(|dir| {
+        matches!(
+            dir,
+            "test"
+                | "tests"
+                | "spec"
+                | "specs"
+                | "__tests__"
+                | "__snapshots__"
+                | "testdata"
+                | "e2e"
+        )
+    });
     let stem = file.split('.').next().unwrap_or(file);
     let is_named = stem.starts_with("test_")
         || stem.ends_with("_test")
         || stem.ends_with("_tests")
+        || stem.ends_with("_spec")
         || matches!(stem, "test" | "tests" | "conftest")
         || stem.ends_with("Test")
+        || stem.ends_with("Tests")
         || file.contains(".test.")
-        || file.contains(".spec.");
+        || file.contains(".spec.")
+        || file.ends_with(".snap");
     in_tests || is_named
 }
 

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use futures::future::BoxFuture;
 use parking_lot::{Mutex, MutexGuard};
-use windlass_tasks::{Change, Commit, FileChange, WorkingCopy};
+use windlass_tasks::{Change, Commit, FileChange, StartPoint, WorkingCopy};
 
 use super::{Clones, OpenClone, readable_dirs};
 use crate::blocking;
 use crate::change;
 use crate::error::{Error, Result};
+use crate::keep;
 use crate::paths::Root;
 use crate::publish;
 
@@ -20,6 +21,7 @@ pub struct AttemptClone {
     open_clone: OpenClone,
     /// The last commit with its message: committing the same content again returns the same commit.
     last: Mutex<Option<(String, Commit)>>,
+    published: Mutex<Option<Commit>>,
 }
 
 impl AttemptClone {
@@ -28,6 +30,7 @@ impl AttemptClone {
             clones,
             open_clone,
             last: Mutex::new(None),
+            published: Mutex::new(None),
         }
     }
 
@@ -36,7 +39,8 @@ impl AttemptClone {
         let change::Snapshot { tree, differences } =
             change::snapshot(git, &self.open_clone).await?;
         if differences.is_empty() {
-            return Err(Error::NothingToCommit { base: base.clone() });
+            let id = base.clone();
+            return Ok(Commit { id, tree });
         }
         if let Some((last_message, last)) = &*self.last()
             && *last_message == message
@@ -52,6 +56,30 @@ impl AttemptClone {
         Ok(commit)
     }
 
+    async fn publish_commit(&self, commit: &Commit, branch: &str) -> Result<()> {
+        if commit.id == self.open_clone.base {
+            let base = commit.id.clone();
+            return Err(Error::NothingToCommit { base });
+        }
+        publish::publish(&self.clones.git, &self.open_clone, commit, branch).await?;
+        *self.published.lock() = Some(commit.clone());
+        Ok(())
+    }
+
+    async fn keep_change(&self, message: String) -> Result<Option<Commit>> {
+        let (clones, clone) = (&self.clones, &self.open_clone);
+        let Some(origin) = &clone.origin else {
+            return Ok(None);
+        };
+        let published = self.published.lock().clone();
+        match published {
+            Some(commit) => keep::keep_published(clones, clone, origin, commit)
+                .await
+                .map(Some),
+            None => keep::keep(clones, clone, origin, message).await,
+        }
+    }
+
     fn last(&self) -> MutexGuard<'_, Option<(String, Commit)>> {
         self.last.lock()
     }
@@ -64,6 +92,10 @@ impl WorkingCopy for AttemptClone {
 
     fn base(&self) -> &str {
         &self.open_clone.base
+    }
+
+    fn start(&self) -> &StartPoint {
+        &self.open_clone.start
     }
 
     fn readable_dirs(&self) -> Vec<PathBuf> {
@@ -101,14 +133,22 @@ impl WorkingCopy for AttemptClone {
         Box::pin(async move { Ok(self.make_commit(message).await?) })
     }
 
+    fn change_of<'a>(&'a self, commit: &'a Commit) -> BoxFuture<'a, windlass_core::Result<Change>> {
+        Box::pin(async move {
+            Ok(change::change_to(&self.clones.git, &self.open_clone, &commit.tree).await?)
+        })
+    }
+
     fn publish<'a>(
         &'a self,
         commit: &'a Commit,
         branch: &'a str,
     ) -> BoxFuture<'a, windlass_core::Result<()>> {
-        Box::pin(async move {
-            Ok(publish::publish(&self.clones.git, &self.open_clone, commit, branch).await?)
-        })
+        Box::pin(async move { Ok(self.publish_commit(commit, branch).await?) })
+    }
+
+    fn keep(&self, message: String) -> BoxFuture<'_, windlass_core::Result<Option<Commit>>> {
+        Box::pin(async move { Ok(self.keep_change(message).await?) })
     }
 
     fn close(self: Box<Self>) -> BoxFuture<'static, windlass_core::Result<()>> {

@@ -121,57 +121,55 @@ impl ClonesDir {
         remove_all(&trash)
     }
 
-    /// Removes every clone, complete or not, of attempts that are not in `live`, and the rest of
-    /// interrupted removals. The list may be out of date: an attempt that started since then holds
-    /// the lock of its clone.
-    pub(crate) fn remove_stale(&self, live: &[AttemptRef]) -> Result<u32> {
-        let mut removed = 0;
+    /// Removes the clones that a dead process did not complete, and the rest of interrupted
+    /// removals. Returns the attempts of the complete clones.
+    pub(crate) fn clean_up(&self) -> Result<Vec<AttemptRef>> {
+        let mut attempts = Vec::new();
         let entries = fs::read_dir(&self.path).map_err(|error| Error::io(&self.path, &error))?;
         for entry in entries.flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             if name.starts_with(REMOVING_PREFIX)
-                || name.starts_with(UNLOCKED_PREFIX) && self.is_old(&entry.path())
+                || name.starts_with(UNLOCKED_PREFIX) && self.is_old(&entry.path(), LOCK_GRACE)
             {
                 remove_all(&entry.path())?;
-                continue;
-            }
-            let unfinished = name
-                .strip_prefix(NEW_PREFIX)
-                .and_then(|rest| rest.split('.').next());
-            let Some(attempt) = parse_name(unfinished.unwrap_or(&name)) else {
-                if unfinished.is_some() && !is_locked(&entry.path()) {
+            } else if name.starts_with(NEW_PREFIX) {
+                if lock(&entry.path()).is_some() {
                     self.remove(&entry.path())?;
                 }
-                continue;
-            };
-            let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if live.contains(&attempt) || !is_dir || is_locked(&entry.path()) {
-                continue;
+            } else if let Some(attempt) = parse_name(&name)
+                && entry.file_type().is_ok_and(|kind| kind.is_dir())
+            {
+                attempts.push(attempt);
             }
-            self.remove(&entry.path())?;
-            removed += 1;
         }
-        Ok(removed)
+        Ok(attempts)
     }
 
-    /// Returns `true` if a directory was created before the grace period, by the clock of the file
-    /// system.
-    fn is_old(&self, path: &Path) -> bool {
+    /// Locks the clone of an attempt, unless a process uses it. The lock is held until the file is
+    /// dropped.
+    pub(super) fn lock(&self, attempt: AttemptRef) -> Option<(PathBuf, fs::File)> {
+        let path = self.path.join(clone_name(attempt));
+        let lock = lock(&path)?;
+        Some((path, lock))
+    }
+
+    /// Returns `true` if a directory was created before this time, by the clock of the file system.
+    pub(super) fn is_old(&self, path: &Path, age: Duration) -> bool {
         let when = |found: io::Result<fs::Metadata>| found.and_then(|found| found.modified());
         let now = tempfile::tempfile_in(&self.path).and_then(|file| file.metadata());
         match (when(path.symlink_metadata()), when(now)) {
-            (Ok(created), Ok(now)) => now
-                .duration_since(created)
-                .is_ok_and(|age| age > LOCK_GRACE),
+            (Ok(created), Ok(now)) => now.duration_since(created).is_ok_and(|passed| passed > age),
             _ => false,
         }
     }
 }
 
-/// Returns `true` if a process uses this directory.
-fn is_locked(path: &Path) -> bool {
-    fs::File::open(path.join(LOCK_FILE)).is_ok_and(|file| file.try_lock().is_err())
+/// Locks a directory, unless a process uses it.
+fn lock(path: &Path) -> Option<fs::File> {
+    let file = fs::File::open(path.join(LOCK_FILE)).ok()?;
+    file.try_lock().ok()?;
+    Some(file)
 }
 
 /// Returns an error if the directory is a link or is accessible to other users.
@@ -266,54 +264,58 @@ mod tests {
             error.to_string().contains("not a Windlass directory"),
             "{error}"
         );
-        assert_eq!(
-            clones.remove_stale(&[]).unwrap(),
-            1,
-            "only the unfinished clone"
-        );
+        assert_eq!(clones.clean_up().unwrap(), [], "only the unfinished clone");
+        assert!(!temp_dir.exists());
+        assert!(clones.lock(FIRST).is_none());
         assert!(victim.is_dir());
     }
 
     #[test]
-    fn only_stale_clones_are_removed() {
+    fn complete_clones_are_found_and_unfinished_ones_removed() {
         let (_parent, clones) = clones_dir();
         let second = AttemptRef { task: 7, number: 2 };
         for attempt in [FIRST, second] {
             let (temp_dir, _) = clones.create_temp(&clone_name(attempt)).unwrap();
             clones.rename_to(&temp_dir, &clone_name(attempt)).unwrap();
-            clones.create_temp(&clone_name(attempt)).unwrap();
         }
+        let (unfinished, lock) = clones.create_temp(&clone_name(FIRST)).unwrap();
+        drop(lock);
         fs::create_dir(clones.path().join("removing-x")).unwrap();
         fs::create_dir(clones.path().join("something-else")).unwrap();
-        assert_eq!(clones.remove_stale(&[second]).unwrap(), 2);
+        let mut found = clones.clean_up().unwrap();
+        found.sort_by_key(|attempt| attempt.number);
+        assert_eq!(found, [FIRST, second]);
+        assert!(!unfinished.exists());
         let mut left: Vec<String> = fs::read_dir(clones.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         left.sort();
-        assert_eq!(left.len(), 3, "{left:?}");
-        assert_eq!(left[1..], ["something-else", "task-7-attempt-2"]);
+        let expected = ["something-else", "task-7-attempt-1", "task-7-attempt-2"];
+        assert_eq!(left, expected);
     }
 
     #[test]
-    fn p2_locked_clone_is_kept_even_if_not_listed_as_live() {
+    fn p2_clone_in_use_is_not_stale() {
         let (_parent, clones) = clones_dir();
         let (temp_dir, lock) = clones.create_temp(&clone_name(FIRST)).unwrap();
-        assert_eq!(clones.remove_stale(&[]).unwrap(), 0);
-        let clone = clones.rename_to(&temp_dir, &clone_name(FIRST)).unwrap();
-        assert_eq!(clones.remove_stale(&[]).unwrap(), 0);
-        assert!(clone.is_dir());
+        clones.clean_up().unwrap();
+        assert!(temp_dir.is_dir());
+        clones.rename_to(&temp_dir, &clone_name(FIRST)).unwrap();
+        assert!(clones.lock(FIRST).is_none());
         drop(lock);
-        assert_eq!(clones.remove_stale(&[]).unwrap(), 1);
+        let held = clones.lock(FIRST).unwrap();
+        assert!(clones.lock(FIRST).is_none(), "one process at a time");
+        drop(held);
         // A process may be about to lock the directory it created, or have died before that.
         let unlocked = clones.path().join("unlocked-x");
         fs::create_dir(&unlocked).unwrap();
-        clones.remove_stale(&[]).unwrap();
+        clones.clean_up().unwrap();
         assert!(unlocked.is_dir());
         let long_ago = fs::FileTimes::new().set_modified(std::time::UNIX_EPOCH);
         let file = fs::File::open(&unlocked).unwrap();
         file.set_times(long_ago).unwrap();
-        clones.remove_stale(&[]).unwrap();
+        clones.clean_up().unwrap();
         assert!(!unlocked.exists());
     }
 

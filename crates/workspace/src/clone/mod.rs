@@ -7,26 +7,48 @@
 //! git directories borrow the objects of the user's repository. Neither has its settings, hooks or
 //! branches; both have its tags.
 //!
-//! Submodules and files stored with LFS are not fetched: submodules are empty directories, and LFS
-//! files are the pointer files.
+//! Tests run in a [`Checkout`]: a third directory, with exactly the files of one commit, that no agent
+//! can reach.
+//!
+//! Nothing is downloaded: the files of submodules and those stored with LFS come from the user's
+//! checkout, and a clone is refused if they are not there. A clone contains all files of the commit,
+//! also if the user's checkout is sparse.
 
 mod attempt_clone;
+mod checkout;
 mod clones_dir;
+mod copied;
+mod lfs;
+mod meta;
+mod names;
 mod open;
+mod origin;
+mod prepared;
+mod retention;
 mod scratch;
+mod stale;
+mod start;
+mod submodules;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use futures::future::BoxFuture;
 use windlass_sandbox::Sandbox;
-use windlass_tasks::{AttemptRef, Project, WorkingCopy, Workspace};
+use windlass_tasks::{AttemptRef, Project, StaleCopy, WorkingCopy, Workspace};
 
 use crate::blocking;
 use crate::git::{Git, Repository};
 
 pub use attempt_clone::AttemptClone;
+pub(crate) use checkout::{Checkout, CheckoutSource};
 pub(crate) use clones_dir::ClonesDir;
-pub(crate) use open::{OpenClone, cache_dir, shared_object_dirs, test_command};
+pub(crate) use copied::copied_files;
+pub(crate) use open::{OpenClone, cache_dir, test_command};
+pub(crate) use origin::{KEPT_REFS, Origin};
+pub use prepared::{Prepared, readable_dirs};
+pub(crate) use prepared::{git_dirs, prepared, private_git, record};
+pub(crate) use retention::PruneTimer;
+pub use retention::Retention;
 pub(crate) use scratch::{LockedDir, ScratchRepo};
 
 /// Opens a clone for each attempt.
@@ -34,7 +56,16 @@ pub(crate) use scratch::{LockedDir, ScratchRepo};
 pub struct Clones {
     pub(crate) git: Git,
     pub(crate) dir: ClonesDir,
+    /// Files of the user's checkout that every clone gets.
+    copied: Vec<String>,
+    /// The id of the store, in the names of refs.
+    pub(crate) store: String,
+    pub(crate) retention: Retention,
+    pub(crate) prune_timer: PruneTimer,
 }
+
+/// The id in the names of refs if no store is named.
+const UNNAMED_STORE: &str = "unnamed";
 
 impl Clones {
     /// Creates clones under `dir`, which is created if it is missing and must be private. Use a
@@ -44,7 +75,31 @@ impl Clones {
         Ok(Self {
             git: Git::new(sandbox, dir.path().to_owned()),
             dir,
+            copied: Vec::new(),
+            store: UNNAMED_STORE.to_owned(),
+            retention: Retention::default(),
+            prune_timer: PruneTimer::default(),
         })
+    }
+
+    /// Copies these files of the user's checkout into every clone. They are relative paths of files
+    /// that git does not track, and are never part of a change.
+    pub fn with_copied_files(mut self, files: Vec<String>) -> Self {
+        self.copied = files;
+        self
+    }
+
+    /// Uses this id of the store in the names of refs, because several stores can have tasks for
+    /// one repository.
+    pub fn with_store(mut self, id: impl Into<String>) -> Self {
+        self.store = id.into();
+        self
+    }
+
+    /// Sets how long and how many changes of attempts are kept.
+    pub fn with_retention(mut self, retention: Retention) -> Self {
+        self.retention = retention;
+        self
     }
 
     /// Uses this author for commits instead of `Windlass <windlass@localhost>`.
@@ -59,23 +114,34 @@ impl Workspace for Clones {
         &'a self,
         project: &'a Project,
         attempt: AttemptRef,
+        earlier: Option<&'a str>,
     ) -> BoxFuture<'a, windlass_core::Result<Box<dyn WorkingCopy>>> {
         Box::pin(async move {
             let repository = Repository::find(&project.root)?;
             let (format, base) = repository.head(&self.git).await?;
-            let name = clones_dir::clone_name(attempt);
-            let clone = OpenClone::create(self, repository, &format, &base, name).await?;
+            let clone =
+                OpenClone::create(self, repository, (&format, &base), attempt, earlier).await?;
             let copy: Box<dyn WorkingCopy> = Box::new(AttemptClone::new(self.clone(), clone));
             Ok(copy)
         })
     }
 
-    fn remove_stale<'a>(
+    fn stale<'a>(
         &'a self,
-        live: &'a [AttemptRef],
-    ) -> BoxFuture<'a, windlass_core::Result<u32>> {
-        let (dir, live) = (self.dir.clone(), live.to_vec());
-        Box::pin(async move { Ok(blocking(move || dir.remove_stale(&live)).await?) })
+        is_live: &'a (dyn Fn(AttemptRef) -> bool + Sync),
+    ) -> BoxFuture<'a, windlass_core::Result<Vec<StaleCopy>>> {
+        Box::pin(async move {
+            let dir = self.dir.clone();
+            let mut attempts = blocking(move || dir.clean_up()).await?;
+            attempts.retain(|attempt| !is_live(*attempt));
+            let (dir, max_age) = (self.dir.clone(), self.retention.max_age);
+            let clones = blocking(move || stale::open_stale(&dir, attempts, max_age)).await?;
+            let copies = clones.into_iter().map(|(attempt, clone)| {
+                let copy = AttemptClone::new(self.clone(), clone);
+                (attempt, Box::new(copy) as Box<dyn WorkingCopy>)
+            });
+            Ok(copies.collect())
+        })
     }
 
     fn branch_commit<'a>(
@@ -89,11 +155,4 @@ impl Workspace for Clones {
             Ok(status.map(|status| status.commit))
         })
     }
-}
-
-/// Returns the directories outside a clone that a process in it must be able to read: the objects
-/// that the clone borrows. Pass them to `Profile::read` to start a process in `root`. Empty if
-/// `root` is not a clone.
-pub fn readable_dirs(root: &Path) -> Vec<PathBuf> {
-    open::shared_object_dirs(root)
 }

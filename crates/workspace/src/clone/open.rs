@@ -5,13 +5,20 @@ use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use super::Clones;
+use windlass_tasks::{AttemptRef, StartPoint};
+
+use super::clones_dir::clone_name;
+use super::copied::copy_files;
+use super::meta::{META_DIR, meta_path};
+use super::origin::{Origin, kept_ref};
+use super::start::{Start, start_from};
+use super::{Clones, lfs, names, submodules};
 use crate::error::{Error, Result};
 use crate::git::{PrivateGitDir, Repository, has_no_tags, small_file, write};
 use crate::test_runner::detect;
 
-/// Directory for Windlass's own files, next to the clone.
-const META_DIR: &str = ".meta";
+/// Where the clone came from, in the directory of Windlass's own files.
+pub(super) const ORIGIN_FILE: &str = "origin";
 
 /// A newly created clone.
 #[derive(Debug)]
@@ -23,67 +30,128 @@ pub(crate) struct OpenClone {
     /// The clone itself.
     pub(crate) work: PathBuf,
     pub(crate) git: PrivateGitDir,
+    /// Where an attempt's clone came from. `None` for a checkout that keeps no change.
+    pub(crate) origin: Option<Origin>,
+    /// Whether the files have the change of an earlier attempt.
+    pub(crate) start: StartPoint,
     /// The lock that marks the directory as in use. `None` if the caller holds it.
     _lock: Option<fs::File>,
 }
 
 impl OpenClone {
-    /// Creates a clone with the files of the commit `base`.
+    /// Creates the clone of an attempt with the files of the commit `base` and the change that the
+    /// commit `earlier` keeps.
     pub(crate) async fn create(
         clones: &Clones,
         repository: Repository,
-        format: &str,
-        base: &str,
-        name: String,
+        (format, base): (&str, &str),
+        attempt: AttemptRef,
+        earlier: Option<&str>,
     ) -> Result<Self> {
+        let name = clone_name(attempt);
         let (temp_dir, lock) = clones.dir.create_temp(&name)?;
-        let created = populate(clones, &repository, format, base, &temp_dir).await;
-        let renamed = created.and_then(|work| Ok((work, clones.dir.rename_to(&temp_dir, &name)?)));
-        let (work, dir) = renamed.inspect_err(|_| {
+        let created = async {
+            let new_clone = populate(clones, &repository, format, base, &temp_dir).await?;
+            let start = new_clone.start_from(clones, base, earlier).await?;
+            let origin = Origin {
+                base: base.to_owned(),
+                start_tree: start.tree,
+                ref_name: kept_ref(&clones.store, attempt),
+                root: repository.root.clone(),
+            };
+            origin.save(&temp_dir.join(META_DIR).join(ORIGIN_FILE))?;
+            let dir = clones.dir.rename_to(&temp_dir, &name)?;
+            Ok((dir, origin, start.point))
+        };
+        let created: Result<_> = created.await;
+        let (dir, origin, start) = created.inspect_err(|_| {
             // The original error is the one to report.
             let _ = clones.dir.remove(&temp_dir);
         })?;
         Ok(Self {
+            origin: Some(origin),
+            start,
             _lock: Some(lock),
-            ..Self::new(repository, base, dir, &work)
+            ..Self::new(repository, base, dir)
         })
     }
 
-    /// Like [`create`](Self::create), in an existing directory that the caller owns.
-    pub(crate) async fn create_in(
-        clones: &Clones,
-        repository: Repository,
-        format: &str,
-        base: &str,
-        dir: &Path,
-    ) -> Result<Self> {
-        let work = populate(clones, &repository, format, base, dir).await?;
-        Ok(Self::new(repository, base, dir.to_owned(), &work))
+    /// Opens the clone that a dead process left in `dir`, which the caller has locked. Returns
+    /// `None` if it is not known where the clone came from.
+    pub(crate) fn reopen(dir: PathBuf, lock: fs::File) -> Result<Option<Self>> {
+        let Some(origin) = Origin::load(&dir.join(META_DIR).join(ORIGIN_FILE)) else {
+            return Ok(None);
+        };
+        let repository = Repository::find(&origin.root)?;
+        let clone = Self::new(repository, &origin.base, dir);
+        Ok(Some(Self {
+            origin: Some(origin),
+            _lock: Some(lock),
+            ..clone
+        }))
     }
 
-    fn new(repository: Repository, base: &str, dir: PathBuf, work: &str) -> Self {
+    fn new(repository: Repository, base: &str, dir: PathBuf) -> Self {
         let git = PrivateGitDir::open(&dir.join(META_DIR).join("git"), &dir, &repository);
         Self {
-            work: dir.join(work),
+            work: dir.join(work_name(&repository.root)),
             repository,
             base: base.to_owned(),
             dir,
             git,
+            origin: None,
+            start: StartPoint::default(),
             _lock: None,
         }
     }
 }
 
-/// Creates the content of a new clone directory, and returns the name of the clone in it.
+/// The directories of a new clone.
+struct NewClone {
+    work: PathBuf,
+    private_git: PrivateGitDir,
+    agent_git: PrivateGitDir,
+}
+
+impl NewClone {
+    /// Applies the change that the commit `earlier` keeps to the files. The agent's clone has it as
+    /// an uncommitted change.
+    async fn start_from(
+        &self,
+        clones: &Clones,
+        base: &str,
+        earlier: Option<&str>,
+    ) -> Result<Start> {
+        let Some(earlier) = earlier else {
+            return Ok(Start::default());
+        };
+        let start = start_from(&clones.git, &self.private_git, base, earlier).await?;
+        if let Some(tree) = &start.tree {
+            self.private_git
+                .command_in(&clones.git, &self.work)
+                .run(&["read-tree", "-m", "-u", base, tree])
+                .await?;
+            self.copy_index()?;
+        }
+        Ok(start)
+    }
+
+    fn copy_index(&self) -> Result<()> {
+        let (from, to) = (self.private_git.index(), self.agent_git.index());
+        fs::copy(from, &to).map_err(|error| Error::io(&to, &error))?;
+        Ok(())
+    }
+}
+
+/// Creates the content of a new clone directory.
 async fn populate(
     clones: &Clones,
     repository: &Repository,
     format: &str,
     base: &str,
     dir: &Path,
-) -> Result<String> {
-    let name = work_name(&repository.root);
-    let (meta, work) = (dir.join(META_DIR), dir.join(&name));
+) -> Result<NewClone> {
+    let (meta, work) = (dir.join(META_DIR), dir.join(work_name(&repository.root)));
     for path in [&meta, &work] {
         create_dir(path)?;
     }
@@ -95,27 +163,53 @@ async fn populate(
     ] {
         git.exclude(&more.unwrap_or_default())?;
     }
-    agent_git.init_for_agent(base, &tags(clones, repository).await?)?;
+    let tags = tags(clones, repository).await?;
+    agent_git.init_for_agent(base, &tags)?;
+    write(&meta.join("tags"), &tags)?;
     // Without any filter: none is configured.
     private_git
         .command_in(&clones.git, &work)
         .run(&["read-tree", "--reset", "-u", base])
-        .await?;
+        .await
+        .map_err(|error| explain_partial_clone(repository, error))?;
     fs::copy(private_git.index(), agent_git.index())
         .map_err(|error| Error::io(agent_git.index(), &error))?;
-    write(
-        &meta.join("shared"),
-        &lines(private_git.borrowed_object_dirs()),
+    names::check(clones, repository, &private_git, &meta).await?;
+    submodules::populate(clones, repository, &private_git, &work, &meta).await?;
+    lfs::populate(clones, repository, [&private_git, &agent_git], &work).await?;
+    copy_files(
+        repository,
+        &clones.copied,
+        &work,
+        &[&private_git, &agent_git],
     )?;
+    write_shared(&meta, &private_git)?;
     if let Some(command) = detect::command(&work) {
         write(&meta.join("tests"), &command.join("\n"))?;
     }
-    Ok(name)
+    let new_clone = NewClone {
+        work,
+        private_git,
+        agent_git,
+    };
+    new_clone.copy_index()?;
+    Ok(new_clone)
+}
+
+/// Explains a failed checkout of a repository that does not have all objects.
+fn explain_partial_clone(repository: &Repository, error: Error) -> Error {
+    let config = small_file(&repository.common.join("config")).unwrap_or_default();
+    if !config.contains("promisor") || matches!(error, Error::DiskFull { .. }) {
+        return error;
+    }
+    let problem = "is a partial clone without all files of the commit: run `git sparse-checkout \
+                   disable`, or `git fetch --refetch --no-filter`";
+    Error::repository(&repository.root, problem)
 }
 
 /// Returns the directory name of the clone: the name of the project, because some tools take it as
 /// the project name.
-fn work_name(root: &Path) -> String {
+pub(crate) fn work_name(root: &Path) -> String {
     let name = root
         .file_name()
         .and_then(|name| name.to_str())
@@ -137,7 +231,7 @@ fn exclude_patterns(repository: &Repository) -> Option<String> {
 }
 
 /// Returns the tags as lines of a packed-refs file: versions are often derived from tags.
-async fn tags(clones: &Clones, repository: &Repository) -> Result<String> {
+pub(crate) async fn tags(clones: &Clones, repository: &Repository) -> Result<String> {
     if has_no_tags(&repository.common) {
         return Ok(String::new());
     }
@@ -161,11 +255,11 @@ fn create_dir(path: &Path) -> Result<()> {
         .map_err(|error| Error::io(path, &error))
 }
 
-fn lines(paths: &[PathBuf]) -> String {
-    paths
-        .iter()
-        .map(|path| format!("{}\n", path.display()))
-        .collect()
+/// Records the directories whose objects a git directory borrows.
+pub(super) fn write_shared(meta: &Path, git: &PrivateGitDir) -> Result<()> {
+    let paths = git.borrowed_object_dirs().iter();
+    let lines: String = paths.map(|path| format!("{}\n", path.display())).collect();
+    write(&meta.join("shared"), &lines)
 }
 
 /// Returns the directories whose objects the clone at `root` borrows, as recorded at its creation.
@@ -187,9 +281,4 @@ pub(crate) fn test_command(root: &Path) -> Option<Vec<String>> {
 /// not a clone.
 pub(crate) fn cache_dir(root: &Path) -> Option<PathBuf> {
     meta_path(root, "cache")
-}
-
-fn meta_path(root: &Path, name: &str) -> Option<PathBuf> {
-    let meta = root.parent()?.join(META_DIR);
-    meta.is_dir().then(|| meta.join(name))
 }

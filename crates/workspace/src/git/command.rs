@@ -229,7 +229,7 @@ impl GitCommand<'_> {
             .limits(limits);
         let sandbox = self.git.sandbox(self.sandboxed).await?;
         let output = sandbox.run(spec).await?;
-        if output.exit.why == ExitReason::Deadline {
+        if output.exit.reason == ExitReason::Deadline {
             return Err(Error::Timeout {
                 what: format!("git {what}"),
                 after: TIMEOUT,

@@ -17,7 +17,10 @@ pub(crate) mod stale_lock;
 
 pub(crate) use command::{Git, GitCommand, GitOutput};
 pub(crate) use private_dir::{PrivateGitDir, write};
-pub(crate) use refs::{check_branch, has_no_tags};
+pub(crate) use refs::{check_branch, has_no_tags, is_hash};
 pub use repository::head_commit;
 pub(crate) use repository::{RefStatus, Repository};
 pub(crate) use small_file::small_file;
+
+/// The mode under which git stores another repository.
+pub(crate) const GITLINK_MODE: &str = "160000";

@@ -44,11 +44,34 @@ impl PrivateGitDir {
 
     /// Opens the git directory that was created at `dir`.
     pub(crate) fn open(dir: &Path, cwd: &Path, repository: &Repository) -> Self {
+        Self::at(dir, cwd, repository.objects())
+    }
+
+    /// Opens the git directory that was created at `dir` and borrows these objects.
+    pub(crate) fn at(dir: &Path, cwd: &Path, shared: Vec<PathBuf>) -> Self {
         Self {
             dir: dir.to_owned(),
             cwd: cwd.to_owned(),
-            shared: repository.objects(),
+            shared,
         }
+    }
+
+    /// Creates a git directory at `dir`, which must not exist, that borrows the objects of this one too. It
+    /// has no refs.
+    pub(crate) fn fork(&self, dir: &Path, cwd: &Path) -> Result<Self> {
+        let mut shared = vec![self.dir.join("objects")];
+        shared.extend(self.shared.iter().cloned());
+        create_dirs(dir)?;
+        write(
+            &dir.join("objects/info/alternates"),
+            &alternates(&self.dir, &shared)?,
+        )?;
+        for name in ["HEAD", "config", "shallow", "info/exclude"] {
+            if let Some(text) = small_file(&self.dir.join(name)) {
+                write(&dir.join(name), &text)?;
+            }
+        }
+        Ok(Self::at(dir, cwd, shared))
     }
 
     /// Prepares it for an agent: adds a branch at `commit`, these tags, and a user for commits.
@@ -111,6 +134,23 @@ impl PrivateGitDir {
         )
     }
 
+    /// Excludes these paths, in addition to what is excluded already.
+    pub(crate) fn exclude_paths(&self, paths: &[String]) -> Result<()> {
+        let file = self.dir.join("info/exclude");
+        let mut text = small_file(&file).unwrap_or_default();
+        for path in paths {
+            text.push('/');
+            for c in path.chars() {
+                if matches!(c, '*' | '?' | '[' | '\\' | ' ') {
+                    text.push('\\');
+                }
+                text.push(c);
+            }
+            text.push('\n');
+        }
+        write(&file, &text)
+    }
+
     /// Packs the objects of `tip` that `bases` do not have, directly into the repository's objects.
     pub(crate) async fn export_pack(
         &self,
@@ -153,6 +193,26 @@ fn write_skeleton(
     format: &str,
     shared: &[PathBuf],
 ) -> Result<()> {
+    create_dirs(dir)?;
+    let config = if format == "sha1" {
+        "[core]\n\trepositoryformatversion = 0\n".to_owned()
+    } else {
+        format!("[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = {format}\n")
+    };
+    write(&dir.join("HEAD"), "ref: refs/heads/main\n")?;
+    write(&dir.join("config"), &config)?;
+    write(
+        &dir.join("objects/info/alternates"),
+        &alternates(&repository.root, shared)?,
+    )?;
+    if let Some(shallow) = repository.shallow() {
+        write(&dir.join("shallow"), &shallow)?;
+    }
+    Ok(())
+}
+
+/// Creates the directories of a git directory.
+fn create_dirs(dir: &Path) -> Result<()> {
     for part in [
         "",
         "objects",
@@ -168,27 +228,20 @@ fn write_skeleton(
             .create(&path)
             .map_err(|error| Error::io(&path, &error))?;
     }
-    let config = if format == "sha1" {
-        "[core]\n\trepositoryformatversion = 0\n".to_owned()
-    } else {
-        format!("[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = {format}\n")
-    };
-    let mut alternates = String::new();
+    Ok(())
+}
+
+/// Returns the text of a file that lists borrowed object directories.
+fn alternates(root: &Path, shared: &[PathBuf]) -> Result<String> {
+    let mut text = String::new();
     for path in shared {
         let path = path.to_str().filter(|path| !path.contains('\n'));
-        let path = path.ok_or_else(|| {
-            Error::repository(&repository.root, "its path is not plain text: move it")
-        })?;
-        alternates.push_str(path);
-        alternates.push('\n');
+        let path =
+            path.ok_or_else(|| Error::repository(root, "its path is not plain text: move it"))?;
+        text.push_str(path);
+        text.push('\n');
     }
-    write(&dir.join("HEAD"), "ref: refs/heads/main\n")?;
-    write(&dir.join("config"), &config)?;
-    write(&dir.join("objects/info/alternates"), &alternates)?;
-    if let Some(shallow) = repository.shallow() {
-        write(&dir.join("shallow"), &shallow)?;
-    }
-    Ok(())
+    Ok(text)
 }
 
 pub(crate) fn write(path: &Path, text: &str) -> Result<()> {

@@ -56,8 +56,12 @@ fn packed(common: &Path) -> Option<String> {
 /// Returns the text if it is exactly one hash.
 fn commit(text: &str) -> Option<String> {
     let text = text.trim();
-    let is_hash = matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit());
-    is_hash.then(|| text.to_owned())
+    is_hash(text).then(|| text.to_owned())
+}
+
+/// Returns `true` if the text is a full hash.
+pub(crate) fn is_hash(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 /// Rejects names that git rejects, and names that could be taken for something else.

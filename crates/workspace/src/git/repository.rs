@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::refs::{self, check_branch};
 use super::small_file::small_file;
-use super::{Git, GitOutput};
+use super::{Git, GitCommand, GitOutput};
 use crate::error::{Error, Result};
 
 /// Maximum depth of alternates of alternates.
@@ -159,11 +159,22 @@ impl Repository {
         reason: &str,
     ) -> Result<GitOutput> {
         let message = format!("windlass: {reason}");
-        let command = git.command(&self.git_dir, git.base()).read(&self.objects());
-        let command = command.write(&self.common).write(&self.git_dir);
-        command
+        self.ref_command(git)
             .output(&["update-ref", "-m", &message, "--", name, new, old])
             .await
+    }
+
+    /// Creates a command that updates refs. Only for commands that start no program.
+    pub(crate) fn ref_command<'g>(&self, git: &'g Git) -> GitCommand<'g> {
+        let command = git.command(&self.git_dir, git.base()).read(&self.objects());
+        command.write(&self.common).write(&self.git_dir)
+    }
+
+    /// Returns the commit of a ref, or `None` if it does not exist.
+    pub(crate) async fn ref_commit(&self, git: &Git, name: &str) -> Result<Option<String>> {
+        let args = ["rev-parse", "--verify", "--quiet", name];
+        let output = self.query(git, &args).await?;
+        Ok((output.code == 0).then(|| output.text()))
     }
 
     /// Runs a query about refs. Only for commands that load no index and start no program.

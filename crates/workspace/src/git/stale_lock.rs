@@ -1,26 +1,26 @@
-//! Locks on a task's branch left over from a killed process.
+//! Locks on a ref of Windlass left over from a killed process.
 //!
 //! Git locks a ref with a file next to it for a few milliseconds. A process that is killed at that
-//! moment leaves the file, and git then rejects every later update. Only branches that Windlass
-//! itself writes are unlocked.
+//! moment leaves the file, and git then rejects every later update. Only refs that Windlass itself
+//! writes are unlocked.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// The branches that only Windlass writes. Only one attempt at a time holds a task, so no other
-/// process updates them.
-const OWN_BRANCHES: &str = "windlass/";
+/// The refs that only Windlass writes. Only one attempt at a time holds a task, so no other process
+/// updates them.
+const OWN_REFS: [&str; 2] = ["refs/heads/windlass/", "refs/windlass/"];
 /// How often the same lock must be seen before its owner counts as dead: for five seconds.
 const STALE_AFTER_POLLS: u32 = 50;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Waits until the branch is unlocked, and removes a lock that stays the same for too long.
+/// Waits until the ref is unlocked, and removes a lock that stays the same for too long.
 ///
-/// Returns immediately if the branch is not locked or not written by Windlass.
-pub(crate) async fn wait_or_remove(common_dir: &Path, branch: &str) -> std::io::Result<()> {
-    let lock = common_dir.join(format!("refs/heads/{branch}.lock"));
-    if !branch.starts_with(OWN_BRANCHES) {
+/// Returns immediately if the ref is not locked or not written by Windlass.
+pub(crate) async fn wait_or_remove(common_dir: &Path, name: &str) -> std::io::Result<()> {
+    let lock = common_dir.join(format!("{name}.lock"));
+    if !OWN_REFS.iter().any(|own| name.starts_with(own)) {
         return Ok(());
     }
     let mut seen = identity(&lock);

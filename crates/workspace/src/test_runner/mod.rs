@@ -1,20 +1,29 @@
 //! Runs a project's tests: detects the command, runs it in the sandbox and parses its output.
 
+mod caches;
+mod command;
 pub(crate) mod detect;
 mod output;
 mod parse;
+mod parsed;
+mod report;
 mod run;
+mod runner;
 mod settings;
+mod verdict;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use futures::future::BoxFuture;
 use windlass_sandbox::Sandbox;
-use windlass_tasks::{TestPlan, TestResult, Verifier};
+use windlass_tasks::{TestPlan, TestResult};
 
 use crate::clone::test_command;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
+pub(crate) use caches::{CACHES, CacheSharing};
+pub(crate) use run::run_setup;
+
+pub use detect::{SubProject, TestProposal, commands_for, propose_tests, sub_projects};
 pub use settings::TestSettings;
 
 /// Detects a project's test command and runs it.
@@ -22,13 +31,26 @@ pub use settings::TestSettings;
 pub struct TestRunner {
     pub(crate) sandbox: Sandbox,
     pub(crate) settings: TestSettings,
+    /// The directory of shared set-up results. `None` if they are not shared.
+    pub(crate) setup_store: Option<PathBuf>,
 }
 
 impl TestRunner {
     /// Creates a test runner that follows the trusted configuration, or the project's files where
     /// nothing is configured.
     pub fn new(sandbox: Sandbox, settings: TestSettings) -> Self {
-        Self { sandbox, settings }
+        Self {
+            sandbox,
+            settings,
+            setup_store: None,
+        }
+    }
+
+    /// Shares the results of the set-up in this directory, which is created if it is missing and
+    /// must be private.
+    pub fn with_setup_store(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.setup_store = Some(dir.into());
+        self
     }
 
     /// Returns what would be run in this directory.
@@ -51,27 +73,26 @@ impl TestRunner {
         command.map_or(TestPlan::Unknown, TestPlan::Command)
     }
 
-    /// Runs this command as tests, after `setup`, and returns the result.
+    /// Runs this command as tests and returns the result. A checkout that is not prepared is set up
+    /// first.
     pub async fn run(&self, root: &Path, command: &[String]) -> Result<TestResult> {
         run::run(self, root, command).await
     }
-}
 
-impl Verifier for TestRunner {
-    fn plan<'a>(&'a self, root: &'a Path) -> BoxFuture<'a, windlass_core::Result<TestPlan>> {
-        Box::pin(async move { Ok(self.plan_in(root)) })
+    /// Returns the command that runs these cases again, and perhaps others with them. Returns `None`
+    /// if the runner is not known or cannot select them.
+    pub fn rerun(&self, root: &Path, command: &[String], cases: &[String]) -> Option<Vec<String>> {
+        command::select(root, command, cases)
     }
 
-    fn verify<'a>(&'a self, root: &'a Path) -> BoxFuture<'a, windlass_core::Result<TestResult>> {
-        Box::pin(async move {
-            let command = match self.plan_in(root) {
-                TestPlan::Command(command) => command,
-                TestPlan::None | TestPlan::Unknown => {
-                    let problem = "no test command is known for this project: set `tests.command`";
-                    return Err(windlass_core::Error::config("tests.command", problem));
-                }
-            };
-            Ok(self.run(root, &command).await?)
-        })
+    /// Runs the tests that are planned in this directory.
+    pub async fn verify(&self, root: &Path) -> Result<TestResult> {
+        match self.plan_in(root) {
+            TestPlan::Command(command) => self.run(root, &command).await,
+            TestPlan::None | TestPlan::Unknown => Err(Error::Path {
+                path: root.to_owned(),
+                problem: "no test command is known for this project: set `tests.command`".into(),
+            }),
+        }
     }
 }

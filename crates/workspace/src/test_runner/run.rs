@@ -1,19 +1,24 @@
 //! One test run: profile, environment, caches, deadline.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use tempfile::TempDir;
 use windlass_core::DirAccess;
-use windlass_sandbox::{Child, CommandSpec, ExitReason, ExitStatus, ProcessLimits, Profile};
-use windlass_tasks::{TestCase, TestCounts, TestResult, TestStatus};
+use windlass_sandbox::{
+    Child, CommandSpec, ExitReason, ExitStatus, NETWORK_VARS, ProcessLimits, Profile,
+};
+use windlass_tasks::{TestCase, TestCounts, TestNoteKind, TestResult, TestStatus};
 
 use super::TestRunner;
+use super::caches::BuildCaches;
 use super::output::OutputLog;
-use super::parse::{ParsedOutput, TestOutputParser};
-use crate::clone::{cache_dir, shared_object_dirs};
-use crate::error::{Error, Result};
-use crate::git::small_file;
+use super::parse::TestOutputParser;
+use super::parsed::ParsedRun;
+use super::report::{GoEvents, Report, Reports};
+use super::runner::Runner;
+use super::verdict::{Evidence, Verdict};
+use crate::clone::{prepared, readable_dirs};
+use crate::error::Result;
 
 /// Variables that make tools non-interactive: no colors, no prompts, no watch mode.
 const VARIABLES: &[(&str, &str)] = &[
@@ -21,12 +26,24 @@ const VARIABLES: &[(&str, &str)] = &[
     ("NO_COLOR", "1"),
     ("FORCE_COLOR", "0"),
     ("CARGO_TERM_COLOR", "never"),
+    // A fresh checkout has nothing to build on, and shared results stay small.
+    ("CARGO_INCREMENTAL", "0"),
     ("PYTHONDONTWRITEBYTECODE", "1"),
     ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
     ("npm_config_update_notifier", "false"),
     ("GOTOOLCHAIN", "local"),
     ("GOFLAGS", "-modcacherw"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
+];
+
+/// Variables of the user, in addition to [`NETWORK_VARS`], that a command with network access gets: the
+/// registries.
+const REGISTRY_VARIABLES: &[&str] = &[
+    "PIP_CERT",
+    "PIP_INDEX_URL",
+    "UV_INDEX_URL",
+    "npm_config_registry",
+    "GOPROXY",
 ];
 
 /// Merges both streams in the order of their lines. The arguments of the command stay separate.
@@ -39,27 +56,52 @@ const MAX_LAST_LINES: usize = 20;
 /// The output of a command and how it ended.
 struct CommandRun {
     exit: ExitStatus,
-    parsed: ParsedOutput,
+    parsed: Vec<ParsedRun>,
+    /// What events in the output say.
+    events: Option<Report>,
     output: String,
     output_sha256: String,
 }
 
-/// Runs `setup`, if there is one, and then the command.
+/// Runs the command, after `setup` if the checkout is not prepared.
 pub(super) async fn run(tests: &TestRunner, root: &Path, command: &[String]) -> Result<TestResult> {
-    let caches = BuildCaches::new(tests, root)?;
-    if let Some(setup) = tests
-        .settings
-        .setup
-        .as_ref()
-        .filter(|setup| !setup.is_empty())
+    if prepared(root).is_none()
+        && let Some(failed) = run_setup(tests, root).await?
     {
-        let run = run_command(tests, root, setup, true, &caches).await?;
-        if !run.exit.success() {
-            return Ok(setup_failed(setup, run));
-        }
+        return Ok(failed);
     }
-    let run = run_command(tests, root, command, tests.settings.network, &caches).await?;
-    Ok(result(command, run))
+    let caches = BuildCaches::new(tests, root)?;
+    let reports = Reports::new(root, command)?;
+    let network = tests.settings.network;
+    let mut run = run_command(
+        tests,
+        root,
+        &reports.command,
+        network,
+        &caches,
+        Some(&reports),
+    )
+    .await?;
+    let mut evidence = Evidence {
+        success: run.exit.success(),
+        runner: reports.runner,
+        is_requested: reports.is_requested,
+        output: std::mem::take(&mut run.parsed),
+        reports: reports.read(),
+    };
+    evidence.reports.extend(run.events.take());
+    Ok(result(command, run, Verdict::new(evidence)))
+}
+
+/// Runs `setup`, if there is one, with network access. Returns a result only if it failed.
+pub(crate) async fn run_setup(tests: &TestRunner, root: &Path) -> Result<Option<TestResult>> {
+    let Some(setup) = tests.settings.setup_command() else {
+        return Ok(None);
+    };
+    let caches = BuildCaches::new(tests, root)?;
+    let run = run_command(tests, root, setup, true, &caches, None).await?;
+    let failed = !run.exit.success();
+    Ok(failed.then(|| setup_failed(setup, run)))
 }
 
 async fn run_command(
@@ -68,17 +110,21 @@ async fn run_command(
     command: &[String],
     network: bool,
     caches: &BuildCaches,
+    reports: Option<&Reports>,
 ) -> Result<CommandRun> {
     // The tests run in a clone, which may be changed freely.
     let mut profile = Profile::test()
         .network(network)
         .access(DirAccess::Repository)
         .write(&caches.dir);
-    for path in shared_object_dirs(root).iter().chain(&tests.settings.read) {
+    for path in readable_dirs(root).iter().chain(&tests.settings.read) {
         profile = profile.read(path);
     }
     if let Some(program) = command.first() {
         profile = profile.program(program);
+    }
+    if let Some(reports) = reports {
+        profile = profile.write(reports.dir());
     }
     let limits = ProcessLimits {
         deadline: tests.settings.timeout,
@@ -94,48 +140,73 @@ async fn run_command(
     for (name, dir) in &caches.variables {
         spec = spec.env(name, dir);
     }
+    for (name, value) in reports.iter().flat_map(|reports| &reports.variables) {
+        spec = spec.env(name, value);
+    }
     if !network {
         spec = spec.env("CARGO_NET_OFFLINE", "true");
     }
-    read(tests.sandbox.spawn(spec)?).await
+    let events = reports.and_then(Reports::events);
+    let variables = NETWORK_VARS.iter().chain(REGISTRY_VARIABLES);
+    for name in variables.filter(|_| network) {
+        let value = tests.sandbox.host().variable(name);
+        // An address with a password is a secret.
+        let value = value.filter(|value| !value.to_string_lossy().contains('@'));
+        if let Some(value) = value {
+            spec = spec.env(name, value);
+        }
+    }
+    read(tests.sandbox.spawn(spec)?, events).await
 }
 
 /// Reads the output of a command until it and every process it started have ended.
-async fn read(mut child: Child) -> Result<CommandRun> {
+async fn read(mut child: Child, mut events: Option<GoEvents>) -> Result<CommandRun> {
     let (mut parser, mut output) = (TestOutputParser::new(), OutputLog::default());
     // After a read error there is no more output; the exit status follows below.
     while let Ok(Some(line)) = child.stdout.next().await {
         let text = line.text();
-        parser.line(&text);
-        output.line(&text);
+        let text = match &mut events {
+            Some(events) => events.line(&text),
+            None => Some(text),
+        };
+        if let Some(text) = text {
+            parser.line(&text);
+            output.line(&text);
+        }
     }
     let exit = child.wait().await?;
     let (output, output_sha256) = output.finish();
     Ok(CommandRun {
         exit,
         parsed: parser.finish(),
+        events: events.and_then(GoEvents::finish).map(|run| Report {
+            runner: Runner::Go,
+            content: Ok(run),
+        }),
         output,
         output_sha256,
     })
 }
 
-fn result(command: &[String], run: CommandRun) -> TestResult {
-    let CommandRun {
-        exit,
-        mut parsed,
-        output,
-        output_sha256,
-    } = run;
-    let status = match exit.why {
+fn result(command: &[String], run: CommandRun, mut verdict: Verdict) -> TestResult {
+    let exit = run.exit;
+    let counts = verdict.counts;
+    let status = match exit.reason {
         ExitReason::Deadline | ExitReason::Stalled => TestStatus::Timeout,
+        _ if exit.success() && counts.failed > 0 => TestStatus::Failed,
+        _ if exit.success() && (counts.errors > 0 || verdict.has(TestNoteKind::NoTests)) => {
+            TestStatus::Error
+        }
         _ if exit.success() => TestStatus::Passed,
         // Exit codes of a shell for a program that was not found or cannot be executed.
-        _ if matches!(exit.code, 126 | 127) || exit.why != ExitReason::Exited => TestStatus::Error,
-        _ if parsed.counts.failed == 0 && parsed.counts.errors > 0 => TestStatus::Error,
+        _ if matches!(exit.code, 126 | 127) || exit.reason != ExitReason::Exited => {
+            TestStatus::Error
+        }
+        _ if counts.failed == 0 && counts.errors > 0 => TestStatus::Error,
         _ => TestStatus::Failed,
     };
-    if let ExitReason::Limit(exceeded) = exit.why {
-        parsed.cases.insert(
+    if let ExitReason::Limit(exceeded) = exit.reason {
+        verdict.failures.insert(
             0,
             TestCase {
                 name: command.join(" "),
@@ -143,24 +214,28 @@ fn result(command: &[String], run: CommandRun) -> TestResult {
             },
         );
     }
-    if status != TestStatus::Passed && parsed.cases.is_empty() {
-        parsed.cases.push(output_tail(command, &output, exit));
+    if status != TestStatus::Passed && verdict.failures.is_empty() {
+        verdict
+            .failures
+            .push(output_tail(command, &run.output, exit));
     }
     TestResult {
         command: command.to_vec(),
         status,
-        exit_code: (exit.why == ExitReason::Exited).then_some(exit.code),
-        counts: parsed.counts,
-        failures: parsed.cases,
+        exit_code: (exit.reason == ExitReason::Exited).then_some(exit.code),
+        counts,
+        failures: verdict.failures,
+        cases: verdict.cases,
+        notes: verdict.notes,
         duration_ms: milliseconds(exit.duration),
-        output,
-        output_sha256,
+        output: run.output,
+        output_sha256: run.output_sha256,
     }
 }
 
 /// Returns the result for a failed setup: the tests did not run.
 fn setup_failed(setup: &[String], run: CommandRun) -> TestResult {
-    let mut result = result(setup, run);
+    let mut result = result(setup, run, Verdict::default());
     if result.status != TestStatus::Timeout {
         result.status = TestStatus::Error;
     }
@@ -186,7 +261,7 @@ fn output_tail(command: &[String], output: &str, exit: ExitStatus) -> TestCase {
     } else {
         lines.join("\n")
     };
-    if exit.why == ExitReason::Deadline {
+    if exit.reason == ExitReason::Deadline {
         message.push_str(&format!(
             "\n[timed out after {} s]",
             exit.duration.as_secs()
@@ -200,70 +275,4 @@ fn output_tail(command: &[String], output: &str, exit: ExitStatus) -> TestCase {
 
 fn milliseconds(duration: Duration) -> u64 {
     duration.as_millis().try_into().unwrap_or(u64::MAX)
-}
-
-/// Directories in which tools store what they build and download. They belong to one attempt, so
-/// that no attempt can leave files for another.
-struct BuildCaches {
-    dir: PathBuf,
-    variables: Vec<(&'static str, PathBuf)>,
-    _temporary: Option<TempDir>,
-}
-
-impl BuildCaches {
-    fn new(tests: &TestRunner, root: &Path) -> Result<Self> {
-        let (dir, temporary) = match cache_dir(root) {
-            Some(dir) => (dir, None),
-            None => {
-                let temp = TempDir::with_prefix("windlass-tests-");
-                let temp = temp.map_err(|error| Error::io(std::env::temp_dir(), &error))?;
-                (temp.path().to_owned(), Some(temp))
-            }
-        };
-        let subdir = |name: &str| dir.join(name);
-        let mut variables = vec![
-            ("GOCACHE", subdir("go-build")),
-            ("npm_config_cache", subdir("npm")),
-        ];
-        let setup = tests.settings.setup.as_deref().unwrap_or_default();
-        let fetches = |program: &str| setup.iter().any(|arg| arg.contains(program));
-        if !setup.is_empty() {
-            variables.extend([
-                ("PIP_CACHE_DIR", subdir("pip")),
-                ("UV_CACHE_DIR", subdir("uv")),
-            ]);
-        }
-        // The user's own caches are readable and filled; they are replaced only if the setup can
-        // fill the new one.
-        if fetches("go ") || setup.first().is_some_and(|program| program == "go") {
-            variables.push(("GOMODCACHE", subdir("go-mod")));
-        }
-        if fetches("cargo") {
-            variables.push(("CARGO_HOME", subdir("cargo")));
-        }
-        for (_, path) in &variables {
-            std::fs::create_dir_all(path).map_err(|error| Error::io(path, &error))?;
-        }
-        if fetches("cargo") {
-            copy_cargo_settings(tests, &subdir("cargo"))?;
-        }
-        Ok(Self {
-            dir,
-            variables,
-            _temporary: temporary,
-        })
-    }
-}
-
-/// Copies cargo's settings of the user, which name the registry.
-fn copy_cargo_settings(tests: &TestRunner, home: &Path) -> Result<()> {
-    let host = tests.sandbox.host();
-    let user_home = host
-        .variable("CARGO_HOME")
-        .map_or_else(|| host.home().join(".cargo"), PathBuf::from);
-    if let Some(text) = small_file(&user_home.join("config.toml")) {
-        let target = home.join("config.toml");
-        std::fs::write(&target, text).map_err(|error| Error::io(&target, &error))?;
-    }
-    Ok(())
 }

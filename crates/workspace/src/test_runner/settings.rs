@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct TestSettings {
     /// The command with its arguments. If `None`, it is detected from the project's files.
     pub command: Option<Vec<String>>,
-    /// A command that runs before the tests, with network access, to download what they need.
+    /// A command that prepares a checkout, with network access: it installs what the tests need.
     pub setup: Option<Vec<String>>,
     /// Time limit of the setup and of the tests, each.
     pub timeout: Duration,
@@ -19,6 +19,13 @@ pub struct TestSettings {
     pub none: bool,
     /// Directories in the home directory that tests must be able to read.
     pub read: Vec<PathBuf>,
+}
+
+impl TestSettings {
+    /// Returns the command of the set-up, unless it is empty.
+    pub(crate) fn setup_command(&self) -> Option<&[String]> {
+        self.setup.as_deref().filter(|setup| !setup.is_empty())
+    }
 }
 
 impl Default for TestSettings {

@@ -6,7 +6,7 @@ mod stream;
 mod turn_state;
 
 use serde_json::Value;
-use windlass_core::{AgentHandle, Capabilities, Result};
+use windlass_core::{AgentHandle, Capabilities, DirAccess, Result};
 
 pub use control::ControlSession;
 pub use stream::StreamJson;
@@ -80,7 +80,7 @@ fn two_way_command(run: &RunContext<'_>) -> CommandLine {
 
 fn print_command(run: &RunContext<'_>) -> CommandLine {
     let mut command = common(run);
-    if PermissionGate::allows_everything(run) {
+    if run.access != DirAccess::ReadOnly && PermissionGate::allows_everything(run) {
         command.option("permission-mode", "bypassPermissions");
     }
     command
@@ -94,6 +94,9 @@ fn common(run: &RunContext<'_>) -> CommandLine {
     command
         .option("setting-sources", "user")
         .arg("--strict-mcp-config");
+    if run.access == DirAccess::ReadOnly {
+        command.option("permission-mode", "plan");
+    }
     if let Some(instructions) = run.instructions {
         command.option("append-system-prompt", instructions);
     }

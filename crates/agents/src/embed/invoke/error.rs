@@ -5,6 +5,7 @@ use windlass_core::{AgentInvocation, ErrorCode};
 /// A failed invocation: the command did not start, or it exited with an error.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 #[error("{task}: {problem}")]
+#[non_exhaustive]
 pub struct InvocationError {
     /// The name of the task.
     pub task: String,

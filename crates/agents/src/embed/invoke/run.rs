@@ -78,7 +78,7 @@ impl CliRun<'_> {
 
 /// Returns the error that the command's exit represents, or `None` if it succeeded.
 fn exit_error(output: &Output, timeout: Duration) -> Option<(String, ErrorCode)> {
-    match output.exit.why {
+    match output.exit.reason {
         ExitReason::Exited if output.exit.code == 0 => None,
         ExitReason::Exited => {
             let stderr = output.stderr.text();

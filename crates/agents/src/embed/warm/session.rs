@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 use windlass_core::{
     AgentEvent, AgentHandle, Error, ErrorCode, EventReceiver, Prompt, Result, SessionId,
@@ -73,7 +73,7 @@ impl WarmSession {
 
     /// Resumes the session with these options, if they differ from the current ones.
     pub(super) async fn reconfigure(&self, options: &SessionOptions) -> Result<()> {
-        if self.lock().options == *options {
+        if self.state.lock().options == *options {
             return Ok(());
         }
         if !self.agent.capabilities().load_session {
@@ -84,7 +84,7 @@ impl WarmSession {
         }
         let session = self.session();
         self.agent.load_session(&session, options.clone()).await?;
-        self.lock().options = options.clone();
+        self.state.lock().options = options.clone();
         Ok(())
     }
 
@@ -100,7 +100,7 @@ impl WarmSession {
         loss: SessionLoss,
         prompt: Prompt,
     ) -> Result<RestartedTurn> {
-        let options = self.lock().options.clone();
+        let options = self.state.lock().options.clone();
         let session = self.session();
         if loss == SessionLoss::Orphaned && self.agent.capabilities().load_session {
             let resumed = self.agent.load_session(&session, options.clone()).await;
@@ -121,19 +121,15 @@ impl WarmSession {
 
     /// Records a new ID of the session.
     pub(super) fn set_session_id(&self, session: SessionId) {
-        self.lock().session = session;
+        self.state.lock().session = session;
     }
 
     pub(super) fn session(&self) -> SessionId {
-        self.lock().session.clone()
+        self.state.lock().session.clone()
     }
 
     pub(super) async fn cancel(&self) -> Result<()> {
         self.agent.cancel(&self.session()).await
-    }
-
-    fn lock(&self) -> MutexGuard<'_, SessionState> {
-        self.state.lock()
     }
 }
 

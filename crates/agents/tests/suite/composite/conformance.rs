@@ -19,7 +19,7 @@ struct Planner(Mutex<VecDeque<String>>);
 
 impl Planner {
     fn from_case(case: &CaseScript) -> Self {
-        let prompts = case.scenes.iter().map(|scene| scene.prompt.clone());
+        let prompts = case.turns.iter().map(|turn| turn.prompt.clone());
         Self(Mutex::new(prompts.collect()))
     }
 }

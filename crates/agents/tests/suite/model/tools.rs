@@ -42,12 +42,8 @@ fn spec(name: &str, kind: ToolKind, fields: &[&str]) -> ToolSpec {
         .iter()
         .map(|field| ((*field).to_owned(), json!({ "type": "string" })))
         .collect();
-    ToolSpec {
-        name: name.to_owned(),
-        description: format!("{name}, for tests"),
-        parameters: json!({ "type": "object", "properties": properties, "required": fields }),
-        kind,
-    }
+    let parameters = json!({ "type": "object", "properties": properties, "required": fields });
+    ToolSpec::new(name, kind, format!("{name}, for tests"), parameters)
 }
 
 type ToolFn = fn(&Path, &Value) -> BoxFuture<'static, Result<ToolOutput>>;
@@ -107,11 +103,8 @@ impl Tool for Meet {
 }
 
 fn output(success: bool, text: String) -> ToolOutput {
-    ToolOutput {
-        success,
-        output: json!({ "text": text }),
-        text,
-    }
+    let output = json!({ "text": text });
+    ToolOutput::new(success, text, output)
 }
 
 fn string<'a>(input: &'a Value, key: &str) -> &'a str {

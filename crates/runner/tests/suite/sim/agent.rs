@@ -22,6 +22,8 @@ use super::repo::{GOOD, Repo};
 pub(crate) enum Action {
     /// Writes this text, with tools or by returning the file.
     Write(&'static str),
+    /// Writes the text that passes, and starts a process that writes another text until the agent ends.
+    WriteInBackground(&'static str),
     /// Finishes without a change.
     NoChange,
     /// Answers with this text.
@@ -60,6 +62,8 @@ pub(crate) struct AgentState {
     pub(crate) prompts: Vec<String>,
     /// How many scopes were opened and not closed.
     pub(crate) open_scopes: usize,
+    /// What a background process writes when the agent ends.
+    background: Option<(PathBuf, &'static str)>,
     sessions: HashMap<SessionId, (PathBuf, SessionApprover)>,
 }
 
@@ -99,6 +103,11 @@ impl SimAgent {
                     end(format!("wrote {text}")),
                 ]
             }
+            Action::WriteInBackground(text) => {
+                self.repo.write(root, GOOD);
+                self.state.lock().unwrap().background = Some((root.to_owned(), text));
+                vec![end("wrote good".to_owned())]
+            }
             Action::Write(text) => {
                 let path = if text == "outside" {
                     "../x"
@@ -112,14 +121,9 @@ impl SimAgent {
                     "error_analysis": "it was wrong",
                     "fix_description": format!("wrote {text}"),
                 });
-                let is_correction = self
-                    .state
-                    .lock()
-                    .unwrap()
-                    .prompts
-                    .last()
-                    .unwrap()
-                    .contains("error_analysis");
+                let state = self.state.lock().unwrap();
+                let last = state.prompts.last().unwrap();
+                let is_correction = last.contains("error_analysis");
                 let answer = if is_correction { correction } else { generated };
                 vec![end(answer.to_string())]
             }
@@ -228,7 +232,11 @@ impl AgentBackend for SimAgent {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             self.repo.clock.sleep(Duration::from_millis(20)).await;
-            self.state.lock().unwrap().open_scopes -= 1;
+            let mut state = self.state.lock().unwrap();
+            state.open_scopes -= 1;
+            if let Some((root, text)) = state.background.take() {
+                self.repo.write(&root, text);
+            }
         })
     }
 }

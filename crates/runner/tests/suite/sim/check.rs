@@ -63,6 +63,7 @@ pub(crate) fn all(harness: &Harness) {
     check_published_once(harness);
     check_proofs(harness);
     check_limits(harness);
+    check_kept_changes(harness);
     check_event_order(harness);
 }
 
@@ -119,7 +120,7 @@ fn check_proofs(harness: &Harness) {
         let proof = row.proof.as_ref().expect("completed without a proof");
         let branches = harness.repo.branches.lock().unwrap();
         assert_eq!(
-            branches.get(&branch_name(task.id)),
+            branches.get(&branch_name(None, task.id)),
             Some(&proof.commit),
             "task {}",
             task.id
@@ -149,6 +150,21 @@ fn check_limits(harness: &Harness) {
                 .count();
             // A lost reply may duplicate a row.
             assert!(rounds <= 2 * 3, "{rounds} rounds in one attempt");
+        }
+    }
+}
+
+/// Every recorded change is kept.
+fn check_kept_changes(harness: &Harness) {
+    let memory = harness.store.memory();
+    let commits = harness.repo.commits.lock().unwrap();
+    for row in memory.rows.values() {
+        for (number, commit) in &row.changes {
+            let task = row.task.id;
+            assert!(
+                commits.contains_key(commit),
+                "task {task}, attempt {number}"
+            );
         }
     }
 }

@@ -41,6 +41,10 @@ pub(crate) struct Row {
     pub(crate) proof: Option<Proof>,
     pub(crate) tests: Vec<(u32, TestResult)>,
     pub(crate) corrections: Vec<(u32, Correction)>,
+    /// The commits that keep the changes of attempts.
+    pub(crate) changes: BTreeMap<u32, String>,
+    /// The changes of attempts up to this number are not continued.
+    pub(crate) fresh: u32,
 }
 
 /// The store's time: the monotonic time for leases, and the wall clock for display.
@@ -256,6 +260,7 @@ impl Memory {
                 output,
             } => {
                 row.task.unverified = proof.is_none();
+                row.task.needs_review = proof.as_ref().is_some_and(|proof| proof.needs_review());
                 row.task.branch = branch;
                 row.task.output = Some(output);
                 row.task.completed_at = Some(now.wall);
@@ -323,6 +328,8 @@ impl Row {
             proof: None,
             tests: Vec::new(),
             corrections: Vec::new(),
+            changes: BTreeMap::new(),
+            fresh: 0,
         }
     }
 }
@@ -345,6 +352,10 @@ fn new_task(id: TaskId, new: NewTask, dependencies: Vec<TaskId>, now: Now) -> Ta
         max_attempts: new.max_attempts,
         output: None,
         unverified: false,
+        needs_review: false,
+        tests: new.tests.clone(),
+        edits_tests: new.edits_tests,
+        fresh: false,
         branch: None,
         usage: Usage::default(),
         created_at: now.wall,

@@ -2,7 +2,7 @@
 //!
 //! A clone contains one text: none (no change), one that passes the tests, or one that does not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,9 +10,10 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use windlass_core::{Clock, Error, ErrorCode, Result};
 use windlass_tasks::{
-    AttemptRef, Change, Commit, ContextSource, FileChange, Issue, Project, RelatedFile, Task,
-    TaskContext, TestCase, TestCounts, TestPlan, TestResult, TestStatus, Verifier, WorkingCopy,
-    Workspace,
+    AttemptRef, BaseTests, Baseline, CaseResults, CaseStatus, Change, Check, CheckRequest, Commit,
+    ContextSource, FileChange, Issue, Obstacle, Project, RelatedFile, StaleCopy, StartPoint, Task,
+    TaskContext, TestCase, TestCounts, TestPlan, TestResult, TestRun, TestStatus, Verifier,
+    WorkingCopy, Workspace,
 };
 
 use super::faults::Faults;
@@ -21,6 +22,9 @@ use super::faults::Faults;
 pub(crate) const GOOD: &str = "good";
 /// A text that passes because its tests were deleted.
 pub(crate) const WEAK: &str = "weak";
+
+/// A text with which the command passes because it runs no test.
+pub(crate) const NO_TESTS: &str = "no tests";
 
 /// An injected fault of a test run.
 #[derive(Debug, Clone, Copy)]
@@ -37,9 +41,19 @@ pub(crate) struct Repo {
     pub(crate) published: Mutex<Vec<(String, String)>>,
     /// The text of each clone.
     pub(crate) clones: Mutex<BTreeMap<PathBuf, Option<String>>>,
+    /// The clones that a process uses.
+    in_use: Mutex<BTreeSet<PathBuf>>,
+    /// The text that each clone started with.
+    starts: Mutex<BTreeMap<PathBuf, Option<String>>>,
+    /// The commit that keeps the change of each clone.
+    pub(crate) kept: Mutex<BTreeMap<PathBuf, String>>,
     /// The text and the message of each commit.
     pub(crate) commits: Mutex<BTreeMap<String, (String, String)>>,
     pub(crate) plan: Mutex<TestPlan>,
+    /// The text of the base.
+    pub(crate) base_text: Mutex<&'static str>,
+    /// Why the tests of the base cannot run.
+    pub(crate) obstacle: Mutex<Option<Obstacle>>,
     /// Faults of the next test runs; each is used once.
     pub(crate) test_faults: Mutex<Vec<TestFault>>,
     /// Number of test runs.
@@ -54,8 +68,13 @@ impl Repo {
             branches: Mutex::default(),
             published: Mutex::default(),
             clones: Mutex::default(),
+            in_use: Mutex::default(),
+            starts: Mutex::default(),
+            kept: Mutex::default(),
             commits: Mutex::default(),
             plan: Mutex::new(TestPlan::Command(vec!["check".to_owned()])),
+            base_text: Mutex::new(GOOD),
+            obstacle: Mutex::default(),
             test_faults: Mutex::default(),
             runs: Mutex::default(),
             faults,
@@ -99,32 +118,37 @@ impl Workspace for SimWorkspace {
         &'a self,
         _: &'a Project,
         attempt: AttemptRef,
+        earlier: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Box<dyn WorkingCopy>>> {
         let repo = &self.0;
         Box::pin(repo.call(move || {
             let root = PathBuf::from(format!("/clones/{}-{}", attempt.task, attempt.number));
-            repo.clones.lock().unwrap().insert(root.clone(), None);
+            let start = earlier.map(|id| repo.commits.lock().unwrap()[id].0.clone());
+            repo.clones
+                .lock()
+                .unwrap()
+                .insert(root.clone(), start.clone());
+            repo.starts.lock().unwrap().insert(root.clone(), start);
             let branch = format!("windlass/task-{}", attempt.task);
             let branch_at_open = repo.branches.lock().unwrap().get(&branch).cloned();
-            let repo = Arc::clone(repo);
-            Ok(Box::new(SimWorkingCopy {
-                repo,
-                root,
-                branch_at_open,
-            }) as Box<dyn WorkingCopy>)
+            let copy = SimWorkingCopy::new(repo, root, branch_at_open);
+            Ok(Box::new(copy) as Box<dyn WorkingCopy>)
         }))
     }
 
-    fn remove_stale<'a>(&'a self, live: &'a [AttemptRef]) -> BoxFuture<'a, Result<u32>> {
+    fn stale<'a>(
+        &'a self,
+        is_live: &'a (dyn Fn(AttemptRef) -> bool + Sync),
+    ) -> BoxFuture<'a, Result<Vec<StaleCopy>>> {
         Box::pin(async move {
-            let live: Vec<PathBuf> = live
-                .iter()
-                .map(|at| PathBuf::from(format!("/clones/{}-{}", at.task, at.number)))
-                .collect();
-            let mut clones = self.0.clones.lock().unwrap();
-            let before = clones.len();
-            clones.retain(|root, _| live.contains(root));
-            Ok((before - clones.len()) as u32)
+            let roots: Vec<PathBuf> = self.0.clones.lock().unwrap().keys().cloned().collect();
+            let in_use = self.0.in_use.lock().unwrap().clone();
+            let stale = roots.into_iter().filter(|root| !in_use.contains(root));
+            let copies = stale.map(|root| {
+                let copy = SimWorkingCopy::new(&self.0, root.clone(), None);
+                (attempt_of(&root), Box::new(copy) as Box<dyn WorkingCopy>)
+            });
+            Ok(copies.filter(|(attempt, _)| !is_live(*attempt)).collect())
         })
     }
 
@@ -146,6 +170,46 @@ struct SimWorkingCopy {
     repo: Arc<Repo>,
     root: PathBuf,
     branch_at_open: Option<String>,
+    start: StartPoint,
+}
+
+impl SimWorkingCopy {
+    fn new(repo: &Arc<Repo>, root: PathBuf, branch_at_open: Option<String>) -> Self {
+        repo.in_use.lock().unwrap().insert(root.clone());
+        let start = match repo.starts.lock().unwrap().get(&root) {
+            Some(Some(_)) => StartPoint::Change,
+            _ => StartPoint::Base,
+        };
+        Self {
+            repo: Arc::clone(repo),
+            root,
+            branch_at_open,
+            start,
+        }
+    }
+
+    /// Returns the text if it differs from what the clone started with.
+    fn changed(&self) -> Option<String> {
+        let start = self.repo.starts.lock().unwrap().get(&self.root).cloned();
+        let text = self.repo.text(&self.root).ok()?;
+        text.filter(|text| start.flatten().as_ref() != Some(text))
+    }
+}
+
+impl Drop for SimWorkingCopy {
+    fn drop(&mut self) {
+        self.repo.in_use.lock().unwrap().remove(&self.root);
+    }
+}
+
+/// Returns the attempt of a clone.
+fn attempt_of(root: &Path) -> AttemptRef {
+    let name = root.file_name().unwrap().to_str().unwrap();
+    let (task, number) = name.split_once('-').unwrap();
+    AttemptRef {
+        task: task.parse().unwrap(),
+        number: number.parse().unwrap(),
+    }
 }
 
 impl WorkingCopy for SimWorkingCopy {
@@ -155,6 +219,10 @@ impl WorkingCopy for SimWorkingCopy {
 
     fn base(&self) -> &str {
         "base"
+    }
+
+    fn start(&self) -> &StartPoint {
+        &self.start
     }
 
     fn read<'a>(&'a self, path: &'a str, _: usize) -> BoxFuture<'a, Result<Option<String>>> {
@@ -174,24 +242,30 @@ impl WorkingCopy for SimWorkingCopy {
     }
 
     fn change(&self) -> BoxFuture<'_, Result<Change>> {
+        Box::pin(
+            self.repo
+                .call(|| Ok(change_to(self.repo.text(&self.root)?))),
+        )
+    }
+
+    fn change_of<'a>(&'a self, commit: &'a Commit) -> BoxFuture<'a, Result<Change>> {
         Box::pin(self.repo.call(|| {
-            let text = self.repo.text(&self.root)?;
-            let weak = text.as_deref() == Some(WEAK);
-            Ok(Change {
-                files: text.iter().map(|_| "src/lib.rs".to_owned()).collect(),
-                diff: text.map(|text| format!("+{text}")).unwrap_or_default(),
-                weakened_tests: weak
-                    .then(|| "tests/all.rs: deleted".to_owned())
-                    .into_iter()
-                    .collect(),
-            })
+            let commits = self.repo.commits.lock().unwrap();
+            Ok(change_to(
+                commits.get(&commit.id).map(|(text, _)| text.clone()),
+            ))
         }))
     }
 
     fn commit(&self, message: String) -> BoxFuture<'_, Result<Commit>> {
         Box::pin(self.repo.call(move || {
-            let text = self.repo.text(&self.root)?.unwrap_or_default();
-            let id = format!("commit of {}", self.root.display());
+            let Some(text) = self.repo.text(&self.root)? else {
+                return Ok(Commit {
+                    id: self.base().to_owned(),
+                    tree: "tree of the base".to_owned(),
+                });
+            };
+            let id = format!("commit of {} with {text}", self.root.display());
             let mut commits = self.repo.commits.lock().unwrap();
             commits.insert(id.clone(), (text.clone(), message));
             let tree = format!("tree of {text}");
@@ -216,11 +290,37 @@ impl WorkingCopy for SimWorkingCopy {
         }))
     }
 
+    fn keep(&self, message: String) -> BoxFuture<'_, Result<Option<Commit>>> {
+        Box::pin(self.repo.call(move || {
+            let Some(text) = self.changed() else {
+                return Ok(None);
+            };
+            let id = format!("kept of {}", self.root.display());
+            let tree = format!("tree of {text}");
+            let mut commits = self.repo.commits.lock().unwrap();
+            commits.insert(id.clone(), (text, message));
+            let mut kept = self.repo.kept.lock().unwrap();
+            kept.insert(self.root.clone(), id.clone());
+            Ok(Some(Commit { id, tree }))
+        }))
+    }
+
     fn close(self: Box<Self>) -> BoxFuture<'static, Result<()>> {
         Box::pin(async move {
+            let is_kept = self.repo.kept.lock().unwrap().contains_key(&self.root);
+            assert!(is_kept || self.changed().is_none(), "the change is lost");
             self.repo.clones.lock().unwrap().remove(&self.root);
             Ok(())
         })
+    }
+}
+
+/// Returns the change that makes the only file this text.
+fn change_to(text: Option<String>) -> Change {
+    Change {
+        files: text.iter().map(|_| "src/lib.rs".to_owned()).collect(),
+        diff: text.map(|text| format!("+{text}")).unwrap_or_default(),
+        weakened_tests: Vec::new(),
     }
 }
 
@@ -233,7 +333,25 @@ impl Verifier for SimTests {
         Box::pin(async { Ok(self.0.plan.lock().unwrap().clone()) })
     }
 
-    fn verify<'a>(&'a self, root: &'a Path) -> BoxFuture<'a, Result<TestResult>> {
+    fn baseline<'a>(
+        &'a self,
+        _: &'a dyn WorkingCopy,
+        _: &'a [String],
+    ) -> BoxFuture<'a, Result<Baseline>> {
+        Box::pin(self.0.call(|| {
+            Ok(Baseline {
+                result: test_result(&self.0.base_text.lock().unwrap()),
+                setup: Vec::new(),
+                obstacle: self.0.obstacle.lock().unwrap().clone(),
+            })
+        }))
+    }
+
+    fn check<'a>(
+        &'a self,
+        _: &'a dyn WorkingCopy,
+        request: CheckRequest<'a>,
+    ) -> BoxFuture<'a, Result<Check>> {
         Box::pin(async move {
             *self.0.runs.lock().unwrap() += 1;
             let fault = self.0.test_faults.lock().unwrap().pop();
@@ -250,15 +368,38 @@ impl Verifier for SimTests {
             }
             let duration = Duration::from_millis(u64::from(self.0.faults.below(20_000)));
             self.0.clock.sleep(duration).await;
-            let text = self.0.call(|| self.0.text(root)).await?;
-            Ok(test_result(text.as_deref().unwrap_or_default()))
+            let commit = &request.commit.id;
+            let text = self
+                .0
+                .call(|| Ok(self.0.commits.lock().unwrap()[commit].0.clone()));
+            Ok(Check {
+                own: TestRun {
+                    result: test_result(&text.await?),
+                    flaky: Vec::new(),
+                },
+                base_tests: BaseTests::Same,
+                warnings: Vec::new(),
+            })
         })
     }
 }
 
-/// Returns the test result of a text.
+/// Returns the test result of a text. Two tests run; one of them fails unless the text passes.
 fn test_result(text: &str) -> TestResult {
-    let passes = [GOOD, WEAK].contains(&text);
+    let passes = [GOOD, WEAK, NO_TESTS].contains(&text);
+    let mut cases = CaseResults::default();
+    let adds = if passes {
+        CaseStatus::Passed
+    } else {
+        CaseStatus::Failed
+    };
+    if text != NO_TESTS {
+        cases.insert("zero", CaseStatus::Passed);
+    }
+    if text != NO_TESTS && text != WEAK {
+        cases.insert("adds", adds);
+    }
+    let total = cases.len() as u64;
     TestResult {
         command: vec!["check".to_owned()],
         status: if passes {
@@ -268,11 +409,13 @@ fn test_result(text: &str) -> TestResult {
         },
         exit_code: Some(i32::from(!passes)),
         counts: TestCounts {
-            passed: 1 + u64::from(passes),
+            passed: total - u64::from(!passes),
             failed: u64::from(!passes),
             errors: 0,
-            total: 2,
+            total,
         },
+        cases: Some(cases),
+        notes: Vec::new(),
         failures: (!passes)
             .then(|| TestCase {
                 name: "adds".to_owned(),

@@ -6,9 +6,10 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use windlass_core::{Clock, Usage};
 use windlass_tasks::{
-    AttemptRef, Broadcast, Claim, Claimed, Enqueued, EventFilter, EventLog, Issue, IssueId,
-    LeaseStatus, Leases, LoggedEvent, NewIssue, NewProject, NewTask, Outcome, Project, ProjectId,
-    Projects, Release, StoreError, StoreFuture, StoreResult, Task, TaskFilter, TaskId, TaskQueue,
+    AttemptRef, Broadcast, Claim, Claimed, EarlierChange, Enqueued, EventFilter, EventLog, Issue,
+    IssueId, LeaseStatus, Leases, LoggedEvent, NewIssue, NewProject, NewTask, Outcome, Project,
+    ProjectId, Projects, Release, StoreError, StoreFuture, StoreResult, Task, TaskFilter, TaskId,
+    TaskQueue,
 };
 
 use super::faults::Faults;
@@ -82,6 +83,10 @@ pub(crate) fn find<T: Clone>(
 }
 
 impl Projects for SimStore {
+    fn store_id(&self) -> StoreFuture<'_, String> {
+        self.call(|_, _| Ok("0000abcd".to_owned()))
+    }
+
     fn add_project(&self, new: NewProject) -> StoreFuture<'_, Project> {
         self.call(move |memory, now| {
             let project = Project {
@@ -156,8 +161,22 @@ impl TaskQueue for SimStore {
         self.call(move |memory, now| memory.cancel(id, now))
     }
 
-    fn retry(&self, id: TaskId) -> StoreFuture<'_, Task> {
-        self.call(move |memory, now| memory.reopen(id, now))
+    fn retry(&self, id: TaskId, fresh: bool) -> StoreFuture<'_, Task> {
+        self.call(move |memory, now| {
+            let row = memory.row(id)?;
+            if fresh {
+                row.fresh = row.task.attempt;
+            }
+            memory.reopen(id, now)
+        })
+    }
+
+    fn accept(&self, id: TaskId) -> StoreFuture<'_, Task> {
+        self.call(move |memory, _| {
+            let row = memory.row(id)?;
+            row.task.needs_review = false;
+            Ok(row.task.clone())
+        })
     }
 }
 
@@ -188,6 +207,33 @@ impl Leases for SimStore {
 
     fn pending_intent(&self, task: TaskId) -> StoreFuture<'_, Option<String>> {
         self.call(move |memory, _| Ok(memory.row(task)?.intents.values().last().cloned()))
+    }
+
+    fn record_change(&self, attempt: AttemptRef, commit: String) -> StoreFuture<'_, ()> {
+        self.call(move |memory, _| {
+            let is_held = memory.fenced(attempt).is_ok();
+            let row = memory.row(attempt.task)?;
+            match row.changes.get(&attempt.number) {
+                Some(recorded) if !is_held && *recorded != commit => {
+                    Err(StoreError::Superseded { attempt })
+                }
+                _ => {
+                    row.changes.insert(attempt.number, commit);
+                    Ok(())
+                }
+            }
+        })
+    }
+
+    fn earlier_change(&self, task: TaskId) -> StoreFuture<'_, Option<EarlierChange>> {
+        self.call(move |memory, _| {
+            let row = memory.row(task)?;
+            let mut later = row.changes.range(row.fresh + 1..);
+            Ok(later.next_back().map(|(attempt, commit)| EarlierChange {
+                attempt: *attempt,
+                commit: commit.clone(),
+            }))
+        })
     }
 
     fn finish(&self, attempt: AttemptRef, outcome: Outcome, usage: Usage) -> StoreFuture<'_, Task> {

@@ -13,7 +13,7 @@ impl AttemptRecords for SimStore {
     /// This store remembers only the number of attempts.
     fn attempts(&self, task: TaskId) -> StoreFuture<'_, Vec<Attempt>> {
         self.call(move |memory, now| {
-            let count = memory.row(task)?.task.attempt;
+            let row = memory.row(task)?;
             let attempt = |number| Attempt {
                 number,
                 worker: String::new(),
@@ -21,9 +21,10 @@ impl AttemptRecords for SimStore {
                 ended_at: None,
                 outcome: None,
                 error: None,
+                commit: row.changes.get(&number).cloned(),
                 usage: Usage::default(),
             };
-            Ok((1..=count).map(attempt).collect())
+            Ok((1..=row.task.attempt).map(attempt).collect())
         })
     }
 
@@ -96,11 +97,11 @@ impl Blockers for SimStore {
 }
 
 impl Approvals for SimStore {
-    fn request_approval(&self, asked: NewApproval) -> StoreFuture<'_, Approval> {
+    fn request_approval(&self, request: NewApproval) -> StoreFuture<'_, Approval> {
         self.call(move |memory, now| {
             let approval = Approval {
                 id: memory.approvals.len() as i64 + 1,
-                asked,
+                request,
                 created_at: now.wall,
                 decision: None,
             };

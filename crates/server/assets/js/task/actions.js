@@ -21,7 +21,7 @@ const can = {
 
 async function cancel(task) {
   const confirmed = await confirm(`Cancel task ${task.id}?`, task.status === 'in_progress'
-    ? 'The agent is stopped at its next heartbeat and its clone is discarded. Your checkout is not changed.'
+    ? 'The agent is stopped at its next heartbeat. Its change so far is kept under Changes. Your checkout is not changed.'
     : 'The task is removed from the queue. You can retry it later.', 'Cancel task', { danger: true });
   if (!confirmed) return;
   putTask(await api.cancel(task.id));
@@ -33,9 +33,14 @@ async function retry(task) {
   toast('good', `Task ${task.id} is back in the queue.`);
 }
 
+const warnings = async (task) => ((await api.proof(task.id))?.warnings ?? []).map((warning) => `${warning.kind}: ${warning.detail}`);
+
 async function merge(task) {
-  const confirmed = await confirm(`Merge ${task.branch}?`, 'Merges the branch into the project\'s current branch. Aborts if an uncommitted edit would be overwritten.', 'Merge');
+  const confirmed = task.needs_review
+    ? await confirm(`Accept the warnings and merge ${task.branch}?`, (await warnings(task)).join('\n'), 'Accept and merge', { danger: true })
+    : await confirm(`Merge ${task.branch}?`, 'Merges the branch into the project\'s current branch. Aborts if an uncommitted edit would be overwritten.', 'Merge');
   if (!confirmed) return;
+  if (task.needs_review) putTask(await api.accept(task.id));
   const merged = await api.merge(task.id);
   if (merged?.status === 'nothing') {
     toast('good', 'Already up to date.');

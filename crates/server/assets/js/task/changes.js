@@ -36,16 +36,25 @@ function diffView(diff) {
     diff.files.map(fileCard));
 }
 
+// The changes to choose from: that on the task's branch first, then those of attempts, the newest first.
+function choices(task, attempts) {
+  const kept = attempts.filter((attempt) => attempt.commit).reverse();
+  const label = (attempt) => `Attempt ${attempt.number} (${attempt.outcome ?? 'running'})`;
+  return [...(task?.branch ? [{ label: `Branch ${task.branch}` }] : []), ...kept.map((attempt) => ({ attempt: attempt.number, label: label(attempt) }))];
+}
+
 export function changes({ id, task }) {
   const node = h('div');
-  const refresh = () => {
-    if (!task()?.branch) {
-      node.replaceChildren(emptyState('file', 'No changes yet', h('p', {}, 'When the tests pass, the change is committed to a separate branch and shown here. Your checkout is unchanged until you merge.')));
-      return;
-    }
-    node.replaceChildren();
-    loadInto(node, () => api.diff(id), diffView);
-  };
+  const refresh = () => loadInto(node, () => api.attempts(id), (attempts) => {
+    const list = choices(task(), attempts);
+    if (list.length === 0) return emptyState('file', 'No changes yet', h('p', {}, 'The change of every attempt is shown here, also if the attempt fails. Your checkout is unchanged until you merge.'));
+    const body = h('div');
+    const show = ({ attempt }) => { body.replaceChildren(); loadInto(body, () => api.diff(id, attempt), diffView); };
+    const select = h('select', { class: 'input', 'aria-label': 'Change' }, list.map((choice, index) => h('option', { value: String(index) }, choice.label)));
+    select.addEventListener('change', () => show(list[Number(select.value)]));
+    show(list[0]);
+    return h('div', { class: 'stack' }, list.length > 1 && select, body);
+  });
   refresh();
-  return { node, refresh: () => task()?.branch && !node.querySelector('.file') && refresh() };
+  return { node, refresh: () => !node.querySelector('.file') && refresh() };
 }

@@ -7,19 +7,38 @@ import { count, formatCost, formatDateTime, formatDuration, isTracked, plural, p
 import { facts, notice, panel, testBar } from '../widgets/common.js';
 import { icon } from '../widgets/icon.js';
 
+// The kinds of test cases that differ from the run before the change, in the order shown.
+const CASES = [['broken', 'Broken'], ['still_failing', 'Still failing'], ['skipped', 'Skipped now'], ['removed', 'Removed'], ['flaky', 'Flaky'], ['fixed', 'Fixed'], ['new', 'New']];
+const SHOWN_CASES = 20;
+
+function caseRows(cases) {
+  return CASES.filter(([key]) => cases?.[key]?.length > 0).map(([key, label]) => {
+    const names = cases[key];
+    const more = names.length - SHOWN_CASES;
+    return [label, h('ul', { class: 'cases' }, names.slice(0, SHOWN_CASES).map((name) => h('li', {}, h('code', {}, name))), more > 0 && h('li', { class: 'muted' }, `and ${more} more`))];
+  });
+}
+
+const runText = ({ exit_code: code, counts }) => `exited ${code ?? 'early'}${counts.total > 0 ? `: ${counts.passed} passed, ${counts.failed + counts.errors} failed` : ''}`;
+
 function proofCard(proof) {
   const { counts } = proof;
-  return h('section', { class: 'panel proof', 'aria-label': 'Proof' },
-    h('div', { class: 'proof-head' }, icon('seal'), h('div', {}, h('h2', {}, 'Verified'), h('p', { class: 'small' }, `${counts.total > 0 ? `${plural(counts.passed, 'test')} passed` : 'the tests passed'}, run by Windlass in ${formatDuration(proof.duration_ms)}`))),
+  const warned = proof.warnings?.length > 0;
+  return h('section', { class: 'panel proof', 'aria-label': 'Proof', data: { review: warned } },
+    h('div', { class: 'proof-head' }, icon(warned ? 'warn' : 'seal'), h('div', {}, h('h2', {}, warned ? 'Needs review' : 'Verified'), h('p', { class: 'small' }, `${counts.total > 0 ? `${plural(counts.passed, 'test')} passed` : 'the tests passed'}, run by Windlass in ${formatDuration(proof.duration_ms)}`))),
     h('div', { class: 'body fields' },
+      proof.warnings?.map((warning) => notice('warn', warning.detail ?? warning)),
       counts.total > 0 && testBar(counts),
-      proof.warnings?.map((warning) => notice('warn', warning)),
       facts([
         ['Commit', h('code', { title: proof.commit }, shortHash(proof.commit))],
         ['Base', h('code', { title: proof.base }, shortHash(proof.base))],
         ['Tree', h('code', { title: proof.tree }, shortHash(proof.tree))],
         ['Command', h('code', {}, proof.command.join(' '))],
+        ['Setup', proof.setup?.length > 0 && h('code', {}, proof.setup.join(' '))],
         ['Exit code', String(proof.exit_code)],
+        ...caseRows(proof.cases),
+        ['Base\'s tests', proof.base_tests && runText(proof.base_tests)],
+        ['Before', proof.baseline && runText(proof.baseline)],
         ['Log SHA-256', h('code', { title: proof.log_sha256 }, shortHash(proof.log_sha256))],
         ['Created', formatDateTime(proof.at)],
       ]),

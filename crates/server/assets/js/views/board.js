@@ -56,7 +56,7 @@ function card(task) {
       now.agent && h('span', { class: 'truncate' }, now.agent),
       now.priority < 2 && h('span', { class: 'priority' }, `P${now.priority}`),
       now.attempt > 1 && !TERMINAL.has(now.status) && h('span', {}, `attempt ${now.attempt}`),
-      (now.status === 'failed' || now.status === 'cancelled' || now.unverified) && statusPill(now),
+      (now.status === 'failed' || now.status === 'cancelled' || now.unverified || now.needs_review) && statusPill(now),
       timeElement(TERMINAL.has(now.status) ? now.completed_at ?? now.updated_at : now.status === 'pending' ? now.created_at : now.updated_at, { small: true }));
   };
   return { node, update };
@@ -160,6 +160,8 @@ function summary(tasks) {
   const usedTokens = tasks.reduce((sum, task) => sum + tokens(task.usage), 0);
   const verified = tasks.filter((task) => task.status === 'completed' && !task.unverified).length;
   const parts = [plural(tasks.length, 'task'), `${verified} verified`];
+  const toReview = tasks.filter((task) => task.needs_review).length;
+  if (toReview) parts.push(`${toReview} to review`);
   if (usedTokens) parts.push(`${count(usedTokens)} tokens`);
   return parts.join(' · ');
 }

@@ -9,8 +9,8 @@ export function pill(text, tone = 'none') {
 }
 
 export function statusPill(task) {
-  const text = task.status === 'completed' && task.unverified ? 'Unverified' : statusLabel(task.status);
-  return pill(text, task.unverified ? 'warn' : statusTone(task.status));
+  const mark = task.status === 'completed' && ((task.unverified && 'Unverified') || (task.needs_review && 'Needs review'));
+  return pill(mark || statusLabel(task.status), mark ? 'warn' : statusTone(task.status));
 }
 
 // A relative time that is updated while the page is open. `small` omits the word "ago".

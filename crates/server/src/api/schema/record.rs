@@ -28,6 +28,9 @@ pub(crate) struct Attempt {
     outcome: Option<AttemptStatus>,
     #[schema(nullable = false)]
     error: Option<String>,
+    /// The commit that keeps the attempt's change.
+    #[schema(nullable = false)]
+    commit: Option<String>,
     usage: Usage,
 }
 
@@ -55,6 +58,13 @@ pub(crate) struct TestCase {
 }
 
 #[derive(ToSchema)]
+pub(crate) struct TestNote {
+    /// `unknown-runner`, `no-tests`, `report-mismatch`, `too-many-cases` or `other`.
+    kind: String,
+    detail: String,
+}
+
+#[derive(ToSchema)]
 pub(crate) struct TestResult {
     attempt: u32,
     command: Vec<String>,
@@ -63,6 +73,9 @@ pub(crate) struct TestResult {
     exit_code: Option<i32>,
     counts: TestCounts,
     failures: Vec<TestCase>,
+    /// Absent if there is none.
+    #[schema(required = false)]
+    notes: Vec<TestNote>,
     duration_ms: u64,
     output: String,
     output_sha256: String,
@@ -88,9 +101,46 @@ pub(crate) struct Proof {
     counts: TestCounts,
     log_sha256: String,
     duration_ms: u64,
-    warnings: Vec<String>,
+    setup: Vec<String>,
+    #[schema(required)]
+    cases: Option<CaseChanges>,
+    #[schema(required)]
+    baseline: Option<TestSummary>,
+    #[schema(required)]
+    base_tests: Option<TestSummary>,
+    warnings: Vec<Warning>,
     /// Milliseconds since the Unix epoch.
     at: u64,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct TestSummary {
+    command: Vec<String>,
+    #[schema(required)]
+    exit_code: Option<i32>,
+    counts: TestCounts,
+    log_sha256: String,
+    duration_ms: u64,
+    #[schema(required)]
+    cases: Option<CaseChanges>,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct CaseChanges {
+    fixed: Vec<String>,
+    still_failing: Vec<String>,
+    broken: Vec<String>,
+    skipped: Vec<String>,
+    new: Vec<String>,
+    removed: Vec<String>,
+    flaky: Vec<String>,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct Warning {
+    /// A name that tools can match, such as `removed-tests`.
+    kind: String,
+    detail: String,
 }
 
 #[derive(ToSchema)]

@@ -3,6 +3,8 @@
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::board::KindName;
+
 /// An error. The server log has further details under the same id.
 #[derive(ToSchema)]
 pub(crate) struct Error {
@@ -66,14 +68,6 @@ pub(crate) enum TaskStatus {
 }
 
 #[derive(ToSchema)]
-#[schema(rename_all = "snake_case")]
-pub(crate) enum WorkerKind {
-    Backend,
-    Frontend,
-    Test,
-}
-
-#[derive(ToSchema)]
 pub(crate) struct Task {
     id: i64,
     project_id: i64,
@@ -87,7 +81,7 @@ pub(crate) struct Task {
     #[schema(minimum = 1, maximum = 15)]
     workflow_step: u8,
     dependencies: Vec<i64>,
-    kind: WorkerKind,
+    kind: KindName,
     #[schema(required)]
     agent: Option<String>,
     #[schema(required)]
@@ -97,6 +91,10 @@ pub(crate) struct Task {
     #[schema(required)]
     output: Option<String>,
     unverified: bool,
+    needs_review: bool,
+    tests: Vec<String>,
+    edits_tests: bool,
+    fresh: bool,
     #[schema(required)]
     branch: Option<String>,
     usage: Usage,

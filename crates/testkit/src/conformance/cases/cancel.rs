@@ -2,7 +2,8 @@
 
 use windlass_core::AgentEvent;
 
-use super::super::case::{Case, CaseStop, CheckResult, ensure};
+use super::super::case::Case;
+use super::super::check::{CaseStop, CheckResult, ensure};
 use super::super::{Action, CaseRunner, ScriptedTurn};
 use super::{say_action, turn};
 
@@ -12,10 +13,10 @@ pub(super) fn cases() -> Vec<Case> {
     let hangs = || turn("Wait.", Action::Hang);
     let text_then_hang = || turn("Begin.", Action::SayThenHang("I begin.".to_owned()));
     let next = || turn("Go on.", say_action("I go on."));
-    let case = |name, scenes: Vec<ScriptedTurn>, check| Case {
+    let case = |name, turns: Vec<ScriptedTurn>, check| Case {
         group: GROUP,
         name,
-        scenes,
+        turns,
         check,
     };
     vec![

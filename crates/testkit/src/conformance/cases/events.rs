@@ -1,6 +1,7 @@
 //! The events of a turn: grammar, text, tools and usage.
 
-use super::super::case::{Case, CaseStop, CheckResult, ensure};
+use super::super::case::Case;
+use super::super::check::{CaseStop, CheckResult, ensure};
 use super::super::turn_log::difference;
 use super::super::{Action, CaseRunner};
 use super::{say_action, turn};
@@ -16,31 +17,31 @@ pub(super) fn cases() -> Vec<Case> {
         Case {
             group: "events",
             name: "grammar",
-            scenes: vec![turn("Say something.", say_action(ANSWER))],
+            turns: vec![turn("Say something.", say_action(ANSWER))],
             check: |runner| Box::pin(grammar(runner)),
         },
         Case {
             group: "events",
             name: "streamed text",
-            scenes: vec![turn("Say something.", say_action(ANSWER))],
+            turns: vec![turn("Say something.", say_action(ANSWER))],
             check: |runner| Box::pin(streamed_text(runner)),
         },
         Case {
             group: "tools",
             name: "paired",
-            scenes: vec![turn("Use a tool.", use_tool(true))],
+            turns: vec![turn("Use a tool.", use_tool(true))],
             check: |runner| Box::pin(tools(runner, true)),
         },
         Case {
             group: "tools",
             name: "failing",
-            scenes: vec![turn("Use a tool that fails.", use_tool(false))],
+            turns: vec![turn("Use a tool that fails.", use_tool(false))],
             check: |runner| Box::pin(tools(runner, false)),
         },
         Case {
             group: "usage",
             name: "per turn",
-            scenes: vec![
+            turns: vec![
                 turn("Say it.", say_action("It.")),
                 turn("Say it again.", say_action("It.")),
                 turn("And again.", say_action("It.")),

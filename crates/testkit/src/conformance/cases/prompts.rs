@@ -2,7 +2,8 @@
 
 use windlass_core::Error;
 
-use super::super::case::{Case, CaseStop, CheckResult, ensure};
+use super::super::case::Case;
+use super::super::check::{CaseStop, CheckResult, ensure};
 use super::super::turn_log::difference;
 use super::super::{Action, CaseRunner};
 use super::{say_action, turn};
@@ -34,25 +35,25 @@ pub(super) fn cases() -> Vec<Case> {
     let unusual = UNUSUAL.into_iter().map(|(name, prompt)| Case {
         group: GROUP,
         name,
-        scenes: vec![turn(prompt, Action::EchoPrompt)],
+        turns: vec![turn(prompt, Action::EchoPrompt)],
         check: |runner| Box::pin(prompt_arrives_intact(runner)),
     });
     let blank = BLANK.into_iter().map(|(name, prompt)| Case {
         group: GROUP,
         name,
-        scenes: vec![turn(prompt, say_action("Your prompt is empty."))],
+        turns: vec![turn(prompt, say_action("Your prompt is empty."))],
         check: |runner| Box::pin(is_answered_or_rejected(runner)),
     });
     let large = Case {
         group: GROUP,
         name: "1 MiB",
-        scenes: vec![turn(&large(), Action::EchoPrompt)],
+        turns: vec![turn(&large(), Action::EchoPrompt)],
         check: |runner| Box::pin(prompt_arrives_intact(runner)),
     };
     let nul = Case {
         group: GROUP,
         name: "NUL",
-        scenes: vec![turn("Say hello.", say_action("Hello."))],
+        turns: vec![turn("Say hello.", say_action("Hello."))],
         check: |runner| Box::pin(nul_is_rejected(runner)),
     };
     unusual.chain(blank).chain([large, nul]).collect()

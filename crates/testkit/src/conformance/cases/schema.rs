@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use windlass_core::SessionOptions;
 
 use super::super::CaseRunner;
-use super::super::case::{Case, CaseStop, CheckResult, ensure};
+use super::super::case::Case;
+use super::super::check::{CaseStop, CheckResult, ensure};
 use super::super::turn_log::quoted;
 use super::{say_action, turn};
 
@@ -12,7 +13,7 @@ pub(super) fn cases() -> Vec<Case> {
     vec![Case {
         group: "schema",
         name: "native",
-        scenes: vec![turn("Answer.", say_action("{\"answer\":\"yes\"}"))],
+        turns: vec![turn("Answer.", say_action("{\"answer\":\"yes\"}"))],
         check: |runner| Box::pin(native(runner)),
     }]
 }

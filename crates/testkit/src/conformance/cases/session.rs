@@ -2,7 +2,8 @@
 
 use windlass_core::{AgentEvent, Error, SessionId, SessionOptions};
 
-use super::super::case::{Case, CaseStop, CheckResult, ensure};
+use super::super::case::Case;
+use super::super::check::{CaseStop, CheckResult, ensure};
 use super::super::turn_log::describe_event;
 use super::super::{Action, CaseRunner};
 use super::{say_action, turn, turn_in};
@@ -14,13 +15,13 @@ pub(super) fn cases() -> Vec<Case> {
         Case {
             group: GROUP,
             name: "new",
-            scenes: vec![turn("Say hello.", say_action("Hello."))],
+            turns: vec![turn("Say hello.", say_action("Hello."))],
             check: |runner| Box::pin(new(runner)),
         },
         Case {
             group: GROUP,
             name: "several",
-            scenes: vec![
+            turns: vec![
                 turn_in(0, "Say one.", say_action("One.")),
                 turn_in(1, "Say two.", say_action("Two.")),
             ],
@@ -29,7 +30,7 @@ pub(super) fn cases() -> Vec<Case> {
         Case {
             group: GROUP,
             name: "remembers",
-            scenes: vec![
+            turns: vec![
                 turn("The word is amber.", say_action("Understood.")),
                 turn("What did I say first?", Action::RecallFirstPrompt),
             ],
@@ -38,7 +39,7 @@ pub(super) fn cases() -> Vec<Case> {
         Case {
             group: GROUP,
             name: "resumed",
-            scenes: vec![
+            turns: vec![
                 turn_in(0, "The word is amber.", say_action("Understood.")),
                 turn_in(1, "The word is basalt.", say_action("Understood.")),
                 turn_in(0, "What did I say first?", Action::RecallFirstPrompt),
@@ -48,13 +49,13 @@ pub(super) fn cases() -> Vec<Case> {
         Case {
             group: GROUP,
             name: "unknown, resumed",
-            scenes: vec![],
+            turns: vec![],
             check: |runner| Box::pin(unknown_resumed(runner)),
         },
         Case {
             group: GROUP,
             name: "unknown, prompted",
-            scenes: vec![],
+            turns: vec![],
             check: |runner| Box::pin(unknown_prompted(runner)),
         },
     ]

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use windlass_core::{Error, ErrorCode};
 
-use super::super::case::{Case, CaseStop, CheckResult};
+use super::super::case::Case;
+use super::super::check::{CaseStop, CheckResult};
 use super::super::runner::CANCEL_LIMIT;
 use super::super::{Action, CaseRunner};
 use super::{say_action, turn};
@@ -16,13 +17,13 @@ pub(super) fn cases() -> Vec<Case> {
         Case {
             group: "time",
             name: "deadline",
-            scenes: vec![turn("Wait.", Action::Hang)],
+            turns: vec![turn("Wait.", Action::Hang)],
             check: |runner| Box::pin(deadline(runner)),
         },
         Case {
             group: "time",
             name: "reader gone",
-            scenes: vec![
+            turns: vec![
                 turn("Wait.", Action::Hang),
                 turn("Say hello.", say_action("Hello.")),
             ],
@@ -31,7 +32,7 @@ pub(super) fn cases() -> Vec<Case> {
         Case {
             group: "processes",
             name: "none left",
-            scenes: vec![
+            turns: vec![
                 turn("Say hello.", say_action("Hello.")),
                 turn("Use a tool.", Action::HangInTool),
             ],

@@ -43,9 +43,22 @@ pub(super) struct Add {
     /// Maximum number of attempts
     #[arg(long, value_name = "N", default_value_t = MAX_ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..=i64::from(ATTEMPT_LIMIT)))]
     attempts: u32,
+    #[command(flatten)]
+    tests: TaskTests,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// What a task says about its tests.
+#[derive(Debug, Args)]
+pub(in super::super) struct TaskTests {
+    /// Test that the task is about: it must pass (repeatable)
+    #[arg(long = "test", value_name = "NAME")]
+    pub(in super::super) names: Vec<String>,
+    /// The task is about the tests: do not run the tests of the base against the change
+    #[arg(long)]
+    pub(in super::super) edits_tests: bool,
 }
 
 impl Add {
@@ -63,6 +76,8 @@ impl Add {
             agent: self.agent,
             idempotency_key: self.key,
             max_attempts: self.attempts,
+            tests: self.tests.names,
+            edits_tests: self.tests.edits_tests,
             ..NewTask::new(queue.project.id, title.trim())
         };
         let added = queue.store.enqueue(vec![task]).await?;

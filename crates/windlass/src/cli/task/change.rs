@@ -2,12 +2,14 @@
 
 use clap::Args;
 use serde_json::json;
-use windlass_core::escape_control;
-use windlass_tasks::{Projects, Task, TaskId, TaskStatus, TaskStore};
+use windlass_core::{escape_control, escape_line};
+use windlass_runner::keep_stale_changes;
+use windlass_tasks::{AttemptNumber, AttemptRef, Projects, Task, TaskId, TaskStatus, TaskStore};
 use windlass_workspace::{self as workspace, Clones};
 
 use super::super::app::App;
 use super::super::exit::{CliError, Exit};
+use super::super::proof_lines::proof_lines;
 use super::super::queue::TaskQueue;
 use super::super::task_runtime::{TaskRuntime, test_settings};
 
@@ -15,12 +17,18 @@ use super::super::task_runtime::{TaskRuntime, test_settings};
 pub(super) struct Diff {
     /// Task number
     id: TaskId,
+    /// Print the change of this attempt, whatever its outcome (default: the task's change, else the last one kept)
+    #[arg(long, value_name = "NUMBER")]
+    attempt: Option<AttemptNumber>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Merge {
     /// Task number
     id: TaskId,
+    /// Accept the warnings in the proof of a task that needs a review
+    #[arg(long)]
+    accept: bool,
     /// Dry run: print what would be merged
     #[arg(long)]
     dry_run: bool,
@@ -34,28 +42,76 @@ impl Diff {
         let queue = TaskQueue::open(app).await?;
         let task = queue.store.task(self.id).await?;
         let task_runtime =
-            TaskRuntime::for_store(app, &queue.url, test_settings(&queue.config)).await?;
-        let diff = diff(&*queue.store, &task_runtime.clones, &task).await?;
+            TaskRuntime::for_store(app, &queue, test_settings(&queue.config)).await?;
+        let diff = diff(&*queue.store, &task_runtime.clones, &task, self.attempt).await?;
         app.console.text(&diff)?;
         Ok(Exit::Done)
     }
 }
 
-/// Returns a task's change as a git diff.
+/// Returns the change of an attempt as a git diff. Without an attempt, it is the change on the task's branch, or the
+/// last one that is kept.
 pub(in super::super) async fn diff(
     store: &dyn TaskStore,
     clones: &Clones,
     task: &Task,
+    attempt: Option<AttemptNumber>,
 ) -> Result<String, CliError> {
-    let branch = branch(task)?;
-    let proof = store.proof(task.id).await?;
     let root = store.project(task.project_id).await?.root;
-    let (base, commit) = match &proof {
-        Some(proof) => (Some(proof.base.as_str()), proof.commit.as_str()),
-        None => (None, branch),
+    let diff = match &task.branch {
+        Some(branch) if attempt.is_none() => {
+            let proof = store.proof(task.id).await?;
+            let (base, commit) = match &proof {
+                Some(proof) => (Some(proof.base.as_str()), proof.commit.as_str()),
+                None => (None, branch.as_str()),
+            };
+            clones.diff(&root, base, commit).await
+        }
+        _ => {
+            let commit = kept_commit(store, clones, task, attempt).await?;
+            clones.kept_diff(&root, &commit).await
+        }
     };
-    let diff = clones.diff(&root, base, commit).await;
     Ok(diff.map_err(windlass_core::Error::from)?)
+}
+
+/// Returns the commit that keeps the change of an attempt, or of the last one that has a change.
+async fn kept_commit(
+    store: &dyn TaskStore,
+    clones: &Clones,
+    task: &Task,
+    attempt: Option<AttemptNumber>,
+) -> Result<String, CliError> {
+    // The worker of an attempt may have been killed. The clone of one that runs is in use.
+    let is_live = |other: AttemptRef| other.task != task.id;
+    keep_stale_changes(clones, store, &is_live).await?;
+    let attempts = store.attempts(task.id).await?;
+    let Some(number) = attempt else {
+        let last = attempts
+            .into_iter()
+            .rev()
+            .find_map(|attempt| attempt.commit);
+        return match last {
+            Some(commit) => Ok(commit),
+            None => Err(no_change(task)),
+        };
+    };
+    let (id, found) = (
+        task.id,
+        attempts.into_iter().find(|one| one.number == number),
+    );
+    let Some(found) = found else {
+        return Err(CliError::usage(format!(
+            "task {id} has no attempt {number}"
+        )));
+    };
+    found.commit.ok_or_else(|| {
+        let why = match found.outcome {
+            Some(_) => "changed no files",
+            None => "has not ended yet",
+        };
+        CliError::usage(format!("attempt {number} of task {id} {why}"))
+    })
 }
 
 /// Merges a task's branch, and returns the outcome as JSON.
@@ -65,6 +121,9 @@ pub(in super::super) async fn merge(
     task: &Task,
 ) -> Result<serde_json::Value, CliError> {
     let branch = branch(task)?;
+    if let Some(why) = review_needed(task) {
+        return Err(CliError::usage(why));
+    }
     let root = store.project(task.project_id).await?.root;
     let merged = clones.merge(&root, branch).await;
     let merged = merged.map_err(windlass_core::Error::from)?;
@@ -77,11 +136,21 @@ pub(in super::super) async fn merge(
 impl Merge {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let queue = TaskQueue::open(app).await?;
-        let task = queue.store.task(self.id).await?;
+        let mut task = queue.store.task(self.id).await?;
+        branch(&task)?;
+        if task.needs_review && self.accept && !self.dry_run {
+            task = queue.store.accept(self.id).await?;
+        }
+        if !self.json {
+            print_warnings(app, &queue, &task).await?;
+        }
+        if let Some(why) = review_needed(&task).filter(|_| !self.dry_run) {
+            return Err(CliError::blocked(why));
+        }
         let branch = branch(&task)?;
         let root = queue.store.project(task.project_id).await?.root;
         let task_runtime =
-            TaskRuntime::for_store(app, &queue.url, test_settings(&queue.config)).await?;
+            TaskRuntime::for_store(app, &queue, test_settings(&queue.config)).await?;
         let merged = if self.dry_run {
             task_runtime.clones.preview(&root, branch).await
         } else {
@@ -93,6 +162,34 @@ impl Merge {
         }
         report(app, branch, &merged, self.json)
     }
+}
+
+/// Returns why a task cannot be merged yet, if a person must accept the warnings in its proof first.
+pub(in super::super) fn review_needed(task: &Task) -> Option<String> {
+    task.needs_review.then(|| {
+        format!(
+            "nothing was merged: the proof of task {} has warnings; look at the change, then run windlass task merge {} --accept",
+            task.id, task.id
+        )
+    })
+}
+
+/// Prints the proof of a task in full if it has warnings.
+pub(in super::super) async fn print_warnings(
+    app: &App<'_>,
+    queue: &TaskQueue,
+    task: &Task,
+) -> Result<(), CliError> {
+    let proof = queue.store.proof(task.id).await?;
+    for (name, value) in proof
+        .iter()
+        .filter(|proof| proof.needs_review())
+        .flat_map(proof_lines)
+    {
+        let value = escape_line(&value);
+        app.console.line(&format!("{name:>13}  {value}"))?;
+    }
+    Ok(())
 }
 
 /// Prints the outcome of a merge, or returns an error if nothing was merged.
@@ -164,11 +261,13 @@ fn as_json(merged: &workspace::MergeOutcome) -> serde_json::Value {
 
 /// Returns the branch with a task's change.
 fn branch(task: &Task) -> Result<&str, CliError> {
-    task.branch.as_deref().ok_or_else(|| {
-        let why = match task.status {
-            TaskStatus::Completed => "it changed nothing".to_owned(),
-            status => format!("it is {status}"),
-        };
-        CliError::usage(format!("task {} has no change: {why}", task.id))
-    })
+    task.branch.as_deref().ok_or_else(|| no_change(task))
+}
+
+fn no_change(task: &Task) -> CliError {
+    let why = match task.status {
+        TaskStatus::Completed => "it changed nothing".to_owned(),
+        status => format!("it is {status}"),
+    };
+    CliError::usage(format!("task {} has no change: {why}", task.id))
 }

@@ -1,5 +1,6 @@
 //! `windlass task`: manages the task queue.
 
+mod accept_setup;
 mod add;
 mod change;
 mod list;
@@ -12,10 +13,10 @@ use windlass_tasks::{TaskId, TaskStatus};
 
 use super::app::App;
 use super::exit::{CliError, Exit};
-pub(super) use add::kind;
-pub(super) use change::{diff, merge, report};
-pub(super) use log::line as event_line;
-pub(super) use show::{proof_lines, status_label};
+pub(super) use add::{TaskTests, kind};
+pub(super) use change::{diff, merge, print_warnings, report, review_needed};
+pub(super) use show::status_label;
+pub(super) use windlass_server::event_line;
 
 #[derive(Debug, Args)]
 pub(super) struct Tasks {
@@ -33,12 +34,14 @@ enum Command {
     Show(show::Show),
     /// Print the event log of a task, oldest first
     Log(log::Log),
-    /// Print the diff of a task's change
+    /// Print the diff of a task's change, also of an attempt that failed
     Diff(change::Diff),
     /// Merge a task's branch into the current branch
     Merge(change::Merge),
+    /// Accept the set-up that a blocked task proposes, and resume the task
+    AcceptSetup(accept_setup::AcceptSetup),
     /// Retry a task with a fresh attempt limit
-    Retry(One),
+    Retry(Retry),
     /// Cancel a task
     Cancel(One),
     /// Plan a goal as dependent tasks
@@ -55,6 +58,15 @@ struct One {
     json: bool,
 }
 
+#[derive(Debug, Args)]
+struct Retry {
+    #[command(flatten)]
+    one: One,
+    /// Start from the current commit, not from the change of the last attempt
+    #[arg(long)]
+    fresh: bool,
+}
+
 impl Tasks {
     /// Returns `true` if the command needs the agents of this machine.
     pub(super) fn needs_agents(&self) -> bool {
@@ -69,9 +81,10 @@ impl Tasks {
             Command::Log(log) => log.run(app).await,
             Command::Diff(diff) => diff.run(app).await,
             Command::Merge(merge) => merge.run(app).await,
-            Command::Retry(one) => {
+            Command::AcceptSetup(accept) => accept.run(app).await,
+            Command::Retry(Retry { one, fresh }) => {
                 let queue = super::queue::TaskQueue::open(app).await?;
-                list::show_one(app, &queue.store.retry(one.id).await?, one.json)
+                list::show_one(app, &queue.store.retry(one.id, fresh).await?, one.json)
             }
             Command::Cancel(one) => {
                 let queue = super::queue::TaskQueue::open(app).await?;

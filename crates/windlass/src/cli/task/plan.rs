@@ -35,7 +35,7 @@ impl Plan {
         let goal = prompt_text::read(self.goal.clone(), std::io::stdin())?;
         let queue = TaskQueue::open(app).await?;
         let config = &queue.config;
-        let task_runtime = TaskRuntime::for_store(app, &queue.url, test_settings(config)).await?;
+        let task_runtime = TaskRuntime::for_store(app, &queue, test_settings(config)).await?;
         let agents = app.catalog()?;
         let planner = agents.resolve(self.agent.as_deref(), Default::default())?;
         let runner = task_runtime.runner(

@@ -11,6 +11,7 @@ use windlass_tasks::{
 use super::super::app::App;
 use super::super::console::{QUIET, STRONG};
 use super::super::exit::{CliError, Exit};
+use super::super::proof_lines::proof_lines;
 use super::super::queue::TaskQueue;
 use super::super::turn_printer::brief;
 
@@ -151,10 +152,10 @@ impl TaskDetails {
                     .map(|answer| ("answer", answer.text.clone())),
             );
         }
-        for Approval { id, asked, .. } in &self.approvals {
+        for Approval { id, request, .. } in &self.approvals {
             lines.push((
                 "permission",
-                format!("{id}: {} {}", asked.tool, brief(&asked.input)),
+                format!("{id}: {} {}", request.tool, brief(&request.input)),
             ));
             lines.push(("", "needs input: run windlass approvals".to_owned()));
         }
@@ -165,14 +166,15 @@ impl TaskDetails {
 /// Returns the open permission requests of this task.
 async fn open_approvals(store: &dyn Approvals, task: TaskId) -> Result<Vec<Approval>, CliError> {
     let mut open = store.approvals(true).await?;
-    open.retain(|approval| approval.asked.attempt.task == task);
+    open.retain(|approval| approval.request.attempt.task == task);
     Ok(open)
 }
 
-/// Formats the status; a completed task without tests is marked as unverified.
+/// Formats the status; a completed task without tests, or with warnings in its proof, is marked.
 pub(in super::super) fn status_label(task: &Task) -> String {
     match task.status {
         TaskStatus::Completed if task.unverified => "completed (unverified)".to_owned(),
+        TaskStatus::Completed if task.needs_review => "completed (needs review)".to_owned(),
         status => status.to_string(),
     }
 }
@@ -194,41 +196,10 @@ fn attempt_line(attempt: &Attempt) -> String {
     let why = why.lines().next().filter(|_| !is_blocked);
     let why = why.map(|why| format!(": {why}"));
     let (number, worker) = (attempt.number, &attempt.worker);
-    format!("{number} by {worker}, {status}{}", why.unwrap_or_default())
-}
-
-/// Formats a proof, one property per line.
-pub(in super::super) fn proof_lines(proof: &Proof) -> Vec<(&'static str, String)> {
-    let counts = proof.counts;
-    let mut lines = vec![
-        (
-            "proof",
-            format!(
-                "commit {} on {}",
-                short_hash(&proof.commit),
-                short_hash(&proof.base)
-            ),
-        ),
-        ("tree", proof.tree.clone()),
-        (
-            "tests",
-            format!(
-                "{} exited {}: {} passed, {} failed",
-                proof.command.join(" "),
-                proof.exit_code,
-                counts.passed,
-                counts.failed + counts.errors
-            ),
-        ),
-        ("log sha256", proof.log_sha256.clone()),
-    ];
-    lines.extend(
-        proof
-            .warnings
-            .iter()
-            .map(|warning| ("warning", warning.clone())),
-    );
-    lines
+    let why = why.unwrap_or_default();
+    let is_kept = attempt.commit.is_some() && attempt.outcome != Some(AttemptStatus::Completed);
+    let kept = if is_kept { ", change kept" } else { "" };
+    format!("{number} by {worker}, {status}{kept}{why}")
 }
 
 fn tests_line(result: &TestResult) -> String {
@@ -241,10 +212,6 @@ fn tests_line(result: &TestResult) -> String {
         counts.errors,
         f64::from(u32::try_from(result.duration_ms).unwrap_or(u32::MAX)) / 1000.0
     )
-}
-
-fn short_hash(hash: &str) -> &str {
-    hash.get(..12).unwrap_or(hash)
 }
 
 fn numbered<T: serde::Serialize>(items: &[(u32, T)], name: &str) -> Vec<serde_json::Value> {

@@ -1,4 +1,5 @@
-//! Keys of tasks: the store, the tests, the two models of a run, the worker, the sandbox and the limits.
+//! Keys of tasks: the store, the tests, the two models of a run, the worker, the changes that are kept, the sandbox and
+//! the limits.
 
 use std::time::Duration;
 
@@ -21,12 +22,33 @@ settings! {
     TestsSettings at "tests." {
         /// The test command that verifies a change; with "none", tasks complete unverified.
         command: Option<TestCommand> as TestCommand, aliases(&["tests"]);
-        /// Command to run before the tests, with network access.
+        /// The command that prepares a fresh checkout for the tests, with network access: `["npm", "ci"]`. It runs once
+        /// for each content of the manifests and lock files; later checkouts share its result.
         setup: Option<Vec<String>> as Command;
         /// Whether the tests may use the network.
         network: bool as Flag = "false";
         /// Timeout of one test run.
         timeout_secs: Duration as Seconds<WEEK> = "900", may_be_lowered;
+    }
+}
+
+settings! {
+    /// Settings of clones.
+    WorkspaceSettings at "workspace." {
+        /// Files of your checkout that git does not track and every clone gets, such as [".env.test"]. At most 100 files of
+        /// 1 MiB, in the repository. They are never part of a change.
+        copy: Option<Vec<String>> as List;
+    }
+}
+
+settings! {
+    /// Settings of the commits that tasks publish. Their author is the user of git's `user.name` and `user.email`.
+    CommitKeys at "commit." {
+        /// Message of a commit, without trailers. `{{title}}`, `{{explanation}}`, `{{task}}` and `{{agent}}` are
+        /// replaced.
+        template: String as Text = "{{title}}\n\n{{explanation}}";
+        /// Value of the trailer `Co-authored-by`; empty for none.
+        co_author: String as AnyText = "{{agent}} <{{agent}}@agents.invalid>";
     }
 }
 
@@ -63,6 +85,16 @@ settings! {
         concurrency: u32 as Count<1, 1_000> = "10";
         /// Lease duration: how long a claimed task stays with a worker that sends no heartbeat.
         lease_secs: Duration as Seconds<HOUR> = "30";
+    }
+}
+
+settings! {
+    /// Settings of the changes that attempts leave.
+    ChangeSettings at "changes." {
+        /// How many days the change of an attempt is kept in the repository.
+        keep_days: u32 as Count<1, 36_500> = "90";
+        /// Maximum number of changes of attempts that are kept in one repository. Of more, the oldest are deleted.
+        keep_count: u32 as Count<1, 100_000> = "1000";
     }
 }
 

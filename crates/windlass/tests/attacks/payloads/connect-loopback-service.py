@@ -1,6 +1,6 @@
 """Connects to a service on loopback.
 
-runs: agent, tool, test
+runs: agent, mcp, tool, test
 bubblewrap: network namespace
 landlock: list of ports
 """

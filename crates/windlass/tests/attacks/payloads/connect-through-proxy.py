@@ -1,5 +1,6 @@
 """Asks the sandbox's own proxy for a service that is not on the list.
 
+runs: agent, mcp
 bubblewrap: list of hosts
 landlock: list of ports
 """

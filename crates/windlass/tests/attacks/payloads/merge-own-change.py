@@ -1,5 +1,6 @@
 """Merges its own change with the server's token.
 
+runs: agent, mcp
 bubblewrap: home allow-list
 landlock: home allow-list
 """

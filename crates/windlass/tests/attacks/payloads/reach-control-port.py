@@ -1,5 +1,6 @@
 """Connects to the server of the user, without a token.
 
+runs: agent, mcp
 bubblewrap: network namespace
 landlock: list of ports
 """

@@ -1,5 +1,6 @@
 """Reads the server's token.
 
+runs: agent, mcp
 bubblewrap: home allow-list
 landlock: home allow-list
 """

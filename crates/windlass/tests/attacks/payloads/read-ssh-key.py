@@ -1,5 +1,6 @@
 """Reads a private SSH key.
 
+runs: agent, mcp
 bubblewrap: home allow-list
 landlock: home allow-list
 """

@@ -1,6 +1,6 @@
 """Sends a datagram, as a name lookup that carries data does.
 
-runs: agent, tool, test
+runs: agent, mcp, tool, test
 bubblewrap: network namespace
 landlock: not blocked for agents: Landlock does not limit datagrams
 """

@@ -1,6 +1,8 @@
 //! Any other output with numbers of passed and failed tests.
 
-use super::{ParsedOutput, count};
+use super::count;
+use crate::test_runner::parsed::ParsedRun;
+use crate::test_runner::runner::Runner;
 
 const PASSED: &[&str] = &["passed", "passing", "passes", "pass", "ok", "succeeded"];
 const FAILED: &[&str] = &["failed", "failing", "failures", "failure", "fail"];
@@ -28,8 +30,8 @@ impl GenericParser {
         }
     }
 
-    pub(super) fn finish(self) -> Option<ParsedOutput> {
+    pub(super) fn finish(self) -> Option<ParsedRun> {
         let (passed, failed, errors) = self.counts?;
-        Some(ParsedOutput::new(passed, failed, errors, Vec::new()))
+        Some(ParsedRun::new(Runner::Unknown, passed, failed, errors))
     }
 }

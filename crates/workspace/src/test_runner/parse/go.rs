@@ -2,8 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::cases::CaseCollector;
-use super::{OutputParser, ParsedOutput};
+use windlass_tasks::{CaseResults, CaseStatus};
+
+use super::OutputParser;
+use crate::test_runner::parsed::{FailureCollector, NamedCases, ParsedRun};
+use crate::test_runner::runner::Runner;
 
 /// Maximum number of tests without a result whose output is kept.
 const MAX_PENDING_TESTS: usize = 64;
@@ -24,8 +27,11 @@ pub(super) struct Go {
     depth: usize,
     /// With `-v` the output of a test precedes its result: the output of the latest tests, by name.
     output: VecDeque<(String, String)>,
-    cases: CaseCollector,
-    builds: CaseCollector,
+    failures: FailureCollector,
+    builds: FailureCollector,
+    cases: NamedCases,
+    /// The results of the package that runs; its name follows them.
+    pending: Vec<(String, CaseStatus)>,
 }
 
 impl OutputParser for Go {
@@ -34,13 +40,15 @@ impl OutputParser for Go {
         let depth = line.len() - text.len();
         if let Some(rest) = text.strip_prefix("--- ") {
             self.result(rest, depth);
-        } else if line.starts_with("ok  \t") {
+        } else if let Some(package) = line.strip_prefix("ok  \t") {
             self.seen = true;
+            self.end_package(package);
             self.packages += 1;
             self.close();
         } else if let Some(package) = line.strip_prefix("FAIL\t") {
             self.seen = true;
             self.errors += u64::from(package.ends_with(" failed]"));
+            self.end_package(package);
             self.close();
         } else if let Some(package) = line.strip_prefix("# ") {
             self.close();
@@ -55,23 +63,26 @@ impl OutputParser for Go {
             self.push_output(line);
             self.builds.line(line);
             if depth > self.depth {
-                self.cases.line(line);
+                self.failures.line(line);
             }
         }
     }
 
-    fn finish(self: Box<Self>) -> Option<ParsedOutput> {
+    fn finish(self: Box<Self>) -> Option<ParsedRun> {
         let passed = if self.verbose {
             self.passed
         } else {
             self.packages
         };
-        let mut cases = self.cases.take();
-        if self.errors > 0 {
-            cases.extend(self.builds.take());
+        let run = ParsedRun::new(Runner::Go, passed, self.failed, self.errors);
+        let mut run = run.with_failures(self.failures);
+        if self.verbose {
+            run = run.with_named(self.cases);
         }
-        self.seen
-            .then(|| ParsedOutput::new(passed, self.failed, self.errors, cases))
+        if self.errors > 0 {
+            run.failures.extend(self.builds.take());
+        }
+        self.seen.then_some(run)
     }
 }
 
@@ -80,18 +91,32 @@ impl Go {
     fn result(&mut self, rest: &str, depth: usize) {
         self.close();
         let (status, name) = rest.split_once(": ").unwrap_or((rest, ""));
-        match status {
-            "PASS" => self.passed += 1,
-            "FAIL" => {
-                self.failed += 1;
-                self.depth = depth;
-                let name = name.split(" (").next().unwrap_or(name);
-                self.cases.start(name);
-                if let Some((_, output)) = self.output.iter().find(|(test, _)| test == name) {
-                    output.lines().for_each(|line| self.cases.line(line));
-                }
+        let name = name.split(" (").next().unwrap_or(name);
+        let status = match status {
+            "PASS" => CaseStatus::Passed,
+            "FAIL" => CaseStatus::Failed,
+            "SKIP" => CaseStatus::Skipped,
+            _ => return,
+        };
+        if self.pending.len() < CaseResults::MAX {
+            self.pending.push((name.to_owned(), status));
+        }
+        self.passed += u64::from(status == CaseStatus::Passed);
+        if status == CaseStatus::Failed {
+            self.failed += 1;
+            self.depth = depth;
+            self.failures.start(name);
+            if let Some((_, output)) = self.output.iter().find(|(test, _)| test == name) {
+                output.lines().for_each(|line| self.failures.line(line));
             }
-            _ => {}
+        }
+    }
+
+    /// Parses `lab/ok\t0.021s`: the results before it belong to this package.
+    fn end_package(&mut self, package: &str) {
+        let package = package.split(['\t', ' ']).next().unwrap_or(package);
+        for (name, status) in std::mem::take(&mut self.pending) {
+            self.cases.add(&format!("{package} {name}"), status);
         }
     }
 
@@ -116,7 +141,7 @@ impl Go {
     }
 
     fn close(&mut self) {
-        self.cases.close();
+        self.failures.close();
         self.builds.close();
     }
 }

@@ -1,7 +1,8 @@
-//! Jest, Vitest and Mocha.
+//! Jest and Vitest.
 
-use super::cases::CaseCollector;
-use super::{OutputParser, ParsedOutput, count};
+use super::{OutputParser, count};
+use crate::test_runner::parsed::{FailureCollector, ParsedRun};
+use crate::test_runner::runner::Runner;
 
 /// Parses the output of Jest.
 #[derive(Debug, Default)]
@@ -9,7 +10,7 @@ pub(super) struct Jest {
     counts: Option<(u64, u64)>,
     suite: String,
     errors: u64,
-    cases: CaseCollector,
+    failures: FailureCollector,
 }
 
 impl OutputParser for Jest {
@@ -20,40 +21,36 @@ impl OutputParser for Jest {
             self.counts = Some((number("passed"), number("failed")));
         } else if let Some(suite) = line.strip_prefix("FAIL ") {
             suite.trim().clone_into(&mut self.suite);
-            self.cases.close();
+            self.failures.close();
         } else if parts.iter().any(|part| line.starts_with(part)) {
-            self.cases.close();
+            self.failures.close();
         } else if let Some(name) = line.strip_prefix("  ● ") {
             self.case(name);
         } else {
-            self.cases.line(line);
+            self.failures.line(line);
         }
     }
 
-    fn finish(self: Box<Self>) -> Option<ParsedOutput> {
+    fn finish(self: Box<Self>) -> Option<ParsedRun> {
         let (passed, failed) = self.counts?;
-        Some(ParsedOutput::new(
-            passed,
-            failed,
-            self.errors,
-            self.cases.take(),
-        ))
+        let run = ParsedRun::new(Runner::Jest, passed, failed, self.errors);
+        Some(run.with_failures(self.failures))
     }
 }
 
 impl Jest {
     fn case(&mut self, name: &str) {
         match name {
-            "Console" => self.cases.close(),
+            "Console" => self.failures.close(),
             "Test suite failed to run" => {
                 let name = format!("{}: {name}", self.suite);
                 // A long run reports its failures twice.
-                if self.cases.find(|case| case.name == name).is_none() {
+                if self.failures.find(|case| case.name == name).is_none() {
                     self.errors += 1;
                 }
-                self.cases.start(&name);
+                self.failures.start(&name);
             }
-            _ => self.cases.start(name),
+            _ => self.failures.start(name),
         }
     }
 }
@@ -65,7 +62,7 @@ pub(super) struct Vitest {
     counts: Option<(u64, u64)>,
     errors: u64,
     load_failures: u64,
-    cases: CaseCollector,
+    failures: FailureCollector,
 }
 
 impl OutputParser for Vitest {
@@ -75,73 +72,26 @@ impl OutputParser for Vitest {
             self.files = true;
         } else if let Some(counts) = text.strip_prefix("Tests  ").filter(|_| self.files) {
             let number = |word| count(counts, &[word]).unwrap_or(0);
-            self.counts = Some((number("passed"), number("failed")));
+            // `2 passed | 1 expected fail`
+            let passed = number("passed").saturating_add(number("expected"));
+            self.counts = Some((passed, number("failed")));
         } else if let Some(counts) = text.strip_prefix("Errors  ").filter(|_| self.files) {
             self.errors = count(counts, &["error", "errors"]).unwrap_or(0);
         } else if let Some(name) = line.strip_prefix(" FAIL  ") {
             // Without a test name, the file could not be loaded.
             self.load_failures += u64::from(!name.contains(" > "));
-            self.cases.start(name);
+            self.failures.start(name);
         } else if line.starts_with('⎯') {
-            self.cases.close();
+            self.failures.close();
         } else {
-            self.cases.line(line);
+            self.failures.line(line);
         }
     }
 
-    fn finish(self: Box<Self>) -> Option<ParsedOutput> {
+    fn finish(self: Box<Self>) -> Option<ParsedRun> {
         let (passed, failed) = self.counts.unwrap_or_default();
         let errors = self.errors + self.load_failures;
-        self.files
-            .then(|| ParsedOutput::new(passed, failed, errors, self.cases.take()))
+        let run = ParsedRun::new(Runner::Vitest, passed, failed, errors);
+        self.files.then(|| run.with_failures(self.failures))
     }
-}
-
-/// Parses Mocha's default report.
-#[derive(Debug, Default)]
-pub(super) struct Mocha {
-    passed: Option<u64>,
-    failed: u64,
-    ended: bool,
-    /// Whether the name of the open case continues on the next line.
-    name_continues: bool,
-    cases: CaseCollector,
-}
-
-impl OutputParser for Mocha {
-    fn line(&mut self, line: &str) {
-        let text = line.trim();
-        let indent = line.len() - line.trim_start().len();
-        if indent == 2 && text.contains(" passing (") {
-            self.passed = count(text, &["passing"]);
-        } else if indent == 2 && self.passed.is_some() && text.ends_with(" failing") {
-            self.failed = count(text, &["failing"]).unwrap_or(0);
-            self.ended = true;
-        } else if let Some(name) = numbered(text).filter(|_| self.ended && indent == 2) {
-            self.cases.start(name.trim_end_matches(':'));
-            self.name_continues = !name.ends_with(':');
-        } else if self.name_continues && !text.is_empty() {
-            self.name_continues = !text.ends_with(':');
-            if let Some(case) = self.cases.last() {
-                case.name = format!("{} {}", case.name, text.trim_end_matches(':'));
-            }
-        } else {
-            self.cases.line(line);
-        }
-    }
-
-    fn finish(self: Box<Self>) -> Option<ParsedOutput> {
-        Some(ParsedOutput::new(
-            self.passed?,
-            self.failed,
-            0,
-            self.cases.take(),
-        ))
-    }
-}
-
-/// Returns the name in `1) name`.
-fn numbered(text: &str) -> Option<&str> {
-    let (number, name) = text.split_once(") ")?;
-    number.parse::<u32>().ok().map(|_| name)
 }

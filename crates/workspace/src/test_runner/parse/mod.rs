@@ -4,55 +4,29 @@
 //! not tell which. A parser that recognizes nothing returns nothing. All parsers are pure and use
 //! little memory, however long the output is.
 
-mod cases;
 mod generic;
 mod go;
 mod javascript;
-mod python;
-mod rust;
+mod libtest;
+mod maven;
+mod mocha;
+mod nextest;
+mod node_spec;
+mod node_totals;
+mod pytest;
 mod tap;
+mod unittest;
 
 use std::borrow::Cow;
 
-use windlass_tasks::{TestCase, TestCounts};
-
-/// What was recognized in the output of a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ParsedOutput {
-    pub(crate) counts: TestCounts,
-    pub(crate) cases: Vec<TestCase>,
-}
-
-impl ParsedOutput {
-    fn new(passed: u64, failed: u64, errors: u64, cases: Vec<TestCase>) -> Self {
-        let total = passed.saturating_add(failed).saturating_add(errors);
-        Self {
-            counts: TestCounts {
-                passed,
-                failed,
-                errors,
-                total,
-            },
-            cases,
-        }
-    }
-
-    fn add(&mut self, other: Self) {
-        let (mine, theirs) = (&mut self.counts, other.counts);
-        mine.passed = mine.passed.saturating_add(theirs.passed);
-        mine.failed = mine.failed.saturating_add(theirs.failed);
-        mine.errors = mine.errors.saturating_add(theirs.errors);
-        mine.total = mine.total.saturating_add(theirs.total);
-        self.cases.extend(other.cases);
-        self.cases.truncate(cases::MAX_CASES);
-    }
-}
+use super::parsed::ParsedRun;
+use super::runner::Runner;
 
 /// Parses the output of one kind of test runner.
 trait OutputParser: Send {
     fn line(&mut self, line: &str);
     /// Returns the result, or `None` if this was not the output of its test runner.
-    fn finish(self: Box<Self>) -> Option<ParsedOutput>;
+    fn finish(self: Box<Self>) -> Option<ParsedRun>;
 }
 
 /// Parses the output of any test runner.
@@ -65,15 +39,17 @@ impl TestOutputParser {
     pub(crate) fn new() -> Self {
         Self {
             parsers: vec![
-                Box::<rust::Libtest>::default(),
-                Box::<rust::Nextest>::default(),
-                Box::<python::Pytest>::default(),
-                Box::<python::Unittest>::default(),
+                Box::<libtest::Libtest>::default(),
+                Box::<nextest::Nextest>::default(),
+                Box::<pytest::Pytest>::default(),
+                Box::<unittest::Unittest>::default(),
                 Box::<javascript::Jest>::default(),
                 Box::<javascript::Vitest>::default(),
-                Box::<javascript::Mocha>::default(),
+                Box::<mocha::Mocha>::default(),
                 Box::<tap::TapParser>::default(),
+                Box::<node_spec::NodeSpec>::default(),
                 Box::<go::Go>::default(),
+                Box::<maven::Maven>::default(),
             ],
             generic: generic::GenericParser::default(),
         }
@@ -88,19 +64,22 @@ impl TestOutputParser {
         self.generic.line(&line);
     }
 
-    /// Returns what was recognized in all lines.
-    pub(crate) fn finish(self) -> ParsedOutput {
-        let mut all = ParsedOutput::default();
-        let mut known = false;
-        for parsed in self.parsers.into_iter().filter_map(OutputParser::finish) {
-            known = true;
-            all.add(parsed);
+    /// Returns what was recognized in all lines: one run for each runner.
+    pub(crate) fn finish(self) -> Vec<ParsedRun> {
+        let parsers = self.parsers.into_iter();
+        let known: Vec<_> = parsers.filter_map(OutputParser::finish).collect();
+        if known.is_empty() {
+            return self.generic.finish().into_iter().collect();
         }
-        if known {
-            return all;
-        }
-        self.generic.finish().unwrap_or_default()
+        known
     }
+}
+
+/// Parses the TAP report of node's own runner.
+pub(crate) fn node_tap(text: &str) -> Option<ParsedRun> {
+    let mut parser = Box::<tap::TapParser>::default();
+    text.lines().for_each(|line| parser.line(line));
+    parser.finish().filter(|run| run.runner == Runner::Node)
 }
 
 /// Returns the line without terminal escape sequences.

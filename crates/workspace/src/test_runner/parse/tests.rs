@@ -6,15 +6,23 @@ use expect_test::expect_file;
 use proptest::prelude::*;
 
 use super::*;
+use crate::test_runner::parsed::MAX_FAILURES;
 
-fn read(text: &str) -> ParsedOutput {
+fn read(text: &str) -> Vec<ParsedRun> {
     let mut parser = TestOutputParser::new();
     text.lines().for_each(|line| parser.line(line));
     parser.finish()
 }
 
+/// Returns the only run in the output.
+#[track_caller]
+fn read_one(text: &str) -> ParsedRun {
+    let [run] = read(text).try_into().unwrap();
+    run
+}
+
 /// Output of real test runners. `expected.txt` in the same directory has the result for each.
-const FIXTURES: [(&str, &str); 15] = [
+const FIXTURES: [(&str, &str); 19] = [
     ("cargo", include_str!("../../../fixtures/runners/cargo.txt")),
     (
         "cargo (build failure)",
@@ -54,6 +62,19 @@ const FIXTURES: [(&str, &str); 15] = [
         "other TAP",
         include_str!("../../../fixtures/runners/tap.txt"),
     ),
+    (
+        "unittest -v",
+        include_str!("../../../fixtures/runners/unittest-v.txt"),
+    ),
+    (
+        "mocha (nested, with a forged line)",
+        include_str!("../../../fixtures/runners/mocha-nested.txt"),
+    ),
+    (
+        "node (spec, nested, with forged lines)",
+        include_str!("../../../fixtures/runners/node-spec-nested.txt"),
+    ),
+    ("maven", include_str!("../../../fixtures/runners/maven.txt")),
     ("go", include_str!("../../../fixtures/runners/go.txt")),
     ("go -v", include_str!("../../../fixtures/runners/go-v.txt")),
     (
@@ -66,7 +87,7 @@ const FIXTURES: [(&str, &str); 15] = [
 fn output_of_real_runners_is_parsed() {
     let mut results = String::new();
     for (name, text) in FIXTURES {
-        let parsed = read(text);
+        let parsed = read_one(text);
         let c = parsed.counts;
         writeln!(
             results,
@@ -74,7 +95,13 @@ fn output_of_real_runners_is_parsed() {
             c.passed, c.failed, c.errors, c.total
         )
         .unwrap();
-        for case in parsed.cases {
+        for (name, status) in parsed.cases.unwrap_or_default().into_results().iter() {
+            writeln!(results, "{status:?} {name}").unwrap();
+        }
+        if let Some(sentence) = parsed.contradiction {
+            writeln!(results, "contradiction: {sentence}").unwrap();
+        }
+        for case in parsed.failures {
             writeln!(results, "- {}", case.name).unwrap();
             for line in case.message.lines().take(4) {
                 writeln!(results, "    {line}").unwrap();
@@ -86,21 +113,14 @@ fn output_of_real_runners_is_parsed() {
 
 #[test]
 fn terminal_colors_are_ignored() {
-    let parsed = read("\u{1b}[32mtest result: ok. 2 passed; 0 failed; 0 ignored\u{1b}[0m");
+    let parsed = read_one("\u{1b}[32mtest result: ok. 2 passed; 0 failed; 0 ignored\u{1b}[0m");
     assert_eq!(parsed.counts.passed, 2);
 }
 
 #[test]
 fn unknown_output_counts_nothing() {
-    assert_eq!(read("all good\n"), ParsedOutput::default());
-    assert_eq!(read(""), ParsedOutput::default());
-}
-
-#[test]
-fn counts_of_two_runners_are_added() {
-    let cargo = "test result: ok. 2 passed; 0 failed; 0 ignored";
-    let parsed = read(&format!("{cargo}\n=== 1 failed, 3 passed in 0.10s ==="));
-    assert_eq!((parsed.counts.passed, parsed.counts.failed), (5, 1));
+    assert_eq!(read("all good\n"), []);
+    assert_eq!(read(""), []);
 }
 
 proptest! {
@@ -116,10 +136,11 @@ proptest! {
             0..200,
         )
     ) {
-        let parsed = read(&lines.join("\n"));
-        prop_assert!(parsed.cases.len() <= cases::MAX_CASES);
-        for case in parsed.cases {
-            prop_assert!(case.message.len() < 10_000);
+        for run in read(&lines.join("\n")) {
+            prop_assert!(run.failures.len() <= MAX_FAILURES);
+            for case in run.failures {
+                prop_assert!(case.message.len() < 10_000);
+            }
         }
     }
 }

@@ -94,6 +94,34 @@ async fn p4_interrupted_publish_is_repeated_exactly_once() {
 }
 
 #[tokio::test]
+async fn p29_interrupted_keep_is_repeated() {
+    let harness = Harness::new();
+    let mut polls = 1;
+    loop {
+        let clone = harness.open().await;
+        put(clone.root(), "notes.txt", "agent\n");
+        let is_kept = completes_within(clone.keep("Change\n".into()), polls).await;
+        drop(clone);
+        // As after a crash at this point: another process keeps the change.
+        let clones = harness.clones().await;
+        for (_, copy) in clones.stale(&|_| false).await.unwrap() {
+            let kept = copy.keep("Change\n".into()).await.unwrap().unwrap();
+            let found = harness.git(&["for-each-ref", "--format=%(objectname)", "refs/windlass"]);
+            assert_eq!(found, kept.id, "after {polls} polls");
+            copy.close().await.unwrap();
+        }
+        harness.git(&["fsck", "--strict"]);
+        if is_kept {
+            break;
+        }
+        let ref_name = harness.git(&["for-each-ref", "--format=%(refname)", "refs/windlass"]);
+        harness.git(&["update-ref", "-d", &ref_name]);
+        polls += 1;
+    }
+    assert!(polls > 3, "it was never interrupted");
+}
+
+#[tokio::test]
 async fn locked_index_rejects_merge_before_any_change() {
     let harness = Harness::new();
     let clone = harness.open().await;
@@ -136,7 +164,7 @@ mod needs_root {
         let _disk = SmallDisk::mount(&clones_dir);
         let clones = harness.clones().await;
         let error = clones
-            .open(&harness.project(), attempt(1))
+            .open(&harness.project(), attempt(1), None)
             .await
             .unwrap_err();
         assert!(
@@ -152,13 +180,39 @@ mod needs_root {
         );
         assert_eq!(harness.git(&["status", "--porcelain"]), "");
     }
+
+    #[tokio::test]
+    async fn p29_change_is_kept_on_a_full_disk() {
+        let harness = Harness::new();
+        let clones_dir = harness.path("clones");
+        std::fs::create_dir(&clones_dir).unwrap();
+        let _disk = SmallDisk::mount(&clones_dir);
+        let clone = harness.open().await;
+        put(clone.root(), "notes.txt", "agent\n");
+        // Ignored files fill the disk: they are not part of the change.
+        let artifact = clone.root().join("node_modules");
+        std::fs::create_dir(&artifact).unwrap();
+        let full = std::fs::write(artifact.join("big"), vec![7; 2 << 20]);
+        assert!(full.is_err(), "the disk is not full");
+        let kept = clone.keep("Change\n".into()).await.unwrap();
+        assert!(kept.is_some());
+        assert!(!artifact.exists());
+
+        // The change itself fills the disk: it stays in the clone.
+        let big: String = (0..400_000).map(|number| format!("{number}\n")).collect();
+        assert!(std::fs::write(clone.root().join("big.txt"), big).is_err());
+        let error = clone.keep("Change\n".into()).await.unwrap_err();
+        let error = error.to_string();
+        assert!(error.starts_with("no space left on the disk"), "{error}");
+        assert!(clone.root().join("big.txt").exists());
+    }
 }
 
 /// A file system of one mebibyte.
-struct SmallDisk(std::path::PathBuf);
+pub(super) struct SmallDisk(std::path::PathBuf);
 
 impl SmallDisk {
-    fn mount(path: &std::path::Path) -> Self {
+    pub(super) fn mount(path: &std::path::Path) -> Self {
         assert!(
             rustix::process::getuid().is_root(),
             "only root can mount: run the tests as root"

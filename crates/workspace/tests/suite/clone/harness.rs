@@ -110,7 +110,10 @@ impl Harness {
 
     pub(crate) async fn open(&self) -> Box<dyn WorkingCopy> {
         let clones = self.clones().await;
-        clones.open(&self.project(), attempt(1)).await.unwrap()
+        clones
+            .open(&self.project(), attempt(1), None)
+            .await
+            .unwrap()
     }
 
     /// Returns the names in the directory of clones.

@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use windlass_sandbox::Mechanism;
-use windlass_tasks::Workspace;
-use windlass_workspace::MergeOutcome;
+use windlass_tasks::{StartPoint, Workspace};
+use windlass_workspace::{MergeOutcome, Retention};
 
 use super::harness::{BRANCH, Harness, attempt, git_in, message, put};
 
@@ -81,10 +81,18 @@ fn set_traps(git_dir: &Path, trap: &str) {
 
 /// Runs the lifecycle of a change in a hostile repository, with a clone that becomes hostile.
 async fn check_lifecycle(harness: &Harness, mechanism: Mechanism) {
+    let retention = Retention {
+        max_count: 1,
+        ..Retention::default()
+    };
     let clones = harness.clones_with(mechanism).await;
+    let clones = clones.with_retention(retention);
     let trap = trap(harness);
     set_traps(&harness.root().join(".git"), &trap);
-    let clone = clones.open(&harness.project(), attempt(1)).await.unwrap();
+    let clone = clones
+        .open(&harness.project(), attempt(1), None)
+        .await
+        .unwrap();
     // The agent makes its clone's own git directory hostile.
     set_traps(&clone.root().join(".git"), &trap);
     put(
@@ -109,6 +117,18 @@ async fn check_lifecycle(harness: &Harness, mechanism: Mechanism) {
 
     let change = clone.change().await.unwrap();
     assert_eq!(change.files, [".gitattributes", "notes.txt"]);
+    // Keep the change, continue from it, and prune.
+    let kept = clone.keep("Kept\n".into()).await.unwrap().unwrap();
+    let diff = clones.kept_diff(&harness.root(), &kept.id).await.unwrap();
+    assert!(diff.contains("+2"), "{diff}");
+    let second = clones
+        .open(&harness.project(), attempt(2), Some(&kept.id))
+        .await
+        .unwrap();
+    assert_eq!(*second.start(), StartPoint::Change);
+    put(second.root(), "notes.txt", "one\n2\n3\n");
+    second.keep("Kept\n".into()).await.unwrap().unwrap();
+    second.close().await.unwrap();
     let commit = clone.commit(message(1)).await.unwrap();
     clone.publish(&commit, BRANCH).await.unwrap();
     let outcome = clones.merge(&harness.root(), BRANCH).await.unwrap();

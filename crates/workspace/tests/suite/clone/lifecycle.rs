@@ -128,7 +128,9 @@ async fn test_artifacts_are_not_part_of_the_change() {
         !clone.root().join(".vscode").exists(),
         "a mount point of the sandbox"
     );
-    let error = clone.commit(message(1)).await.unwrap_err();
+    let commit = clone.commit(message(1)).await.unwrap();
+    assert_eq!(commit.id, clone.base());
+    let error = clone.publish(&commit, BRANCH).await.unwrap_err();
     assert!(error.to_string().contains("nothing differs"), "{error}");
 }
 
@@ -192,8 +194,8 @@ async fn p4_earlier_attempt_is_replaced_and_later_one_is_not() {
     let harness = Harness::new();
     let clones = harness.clones().await;
     let project = harness.project();
-    let first = clones.open(&project, attempt(1)).await.unwrap();
-    let second = clones.open(&project, attempt(2)).await.unwrap();
+    let first = clones.open(&project, attempt(1), None).await.unwrap();
+    let second = clones.open(&project, attempt(2), None).await.unwrap();
     let early = publish(&*first, 1, "first\n").await;
     assert_eq!(
         clones.branch_commit(&project, BRANCH).await.unwrap(),
@@ -242,15 +244,19 @@ async fn p27_clones_are_private_and_stale_ones_removed() {
     let harness = Harness::new();
     let clones = harness.clones().await;
     let project = harness.project();
-    let first = clones.open(&project, attempt(1)).await.unwrap();
-    let second = clones.open(&project, attempt(2)).await.unwrap();
+    let first = clones.open(&project, attempt(1), None).await.unwrap();
+    let second = clones.open(&project, attempt(2), None).await.unwrap();
     for dir in [first.root(), first.root().parent().unwrap()] {
         assert_eq!(dir.metadata().unwrap().mode() & 0o777, 0o700);
     }
     // As after a crash: the clones stay, and no process closes them.
     drop((first, second));
-    assert_eq!(clones.remove_stale(&[attempt(2)]).await.unwrap(), 1);
+    let stale = clones.stale(&|found| found == attempt(2)).await.unwrap();
+    for (found, copy) in stale {
+        assert_eq!(found, attempt(1));
+        copy.close().await.unwrap();
+    }
     assert_eq!(harness.clone_names(), ["task-7-attempt-2"]);
-    let again = clones.open(&project, attempt(2)).await.unwrap();
+    let again = clones.open(&project, attempt(2), None).await.unwrap();
     assert!(again.change().await.unwrap().is_empty());
 }

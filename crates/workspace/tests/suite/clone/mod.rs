@@ -1,10 +1,15 @@
 //! Clones, changes, publishing, merging, testing and verifying, on real repositories.
 
+mod cases;
 mod faults;
 mod harness;
 mod hostile;
+mod judging;
+mod keeping;
 mod lifecycle;
 mod merging;
+mod preparing;
+mod real_setups;
 mod repositories;
 mod testing;
 mod verifying;

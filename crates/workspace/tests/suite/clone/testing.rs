@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use windlass_sandbox::{Host, Sandbox};
-use windlass_tasks::{TestPlan, TestResult, TestStatus, Verifier, WorkingCopy, Workspace};
+use windlass_tasks::{TestPlan, TestResult, TestStatus, WorkingCopy, Workspace};
 use windlass_workspace::{TestRunner, TestSettings};
 
 use super::harness::{Harness, attempt, put};
@@ -62,7 +62,7 @@ async fn real_cargo_failing_then_broken_then_passing_without_network() {
         "{}",
         red.output
     );
-    assert_eq!(red.failures[0].name, "adds");
+    assert_eq!(red.failures[0].name, "lab adds");
     assert!(
         red.failures[0].message.contains("left: -1"),
         "{:?}",
@@ -153,14 +153,14 @@ async fn change_cannot_replace_its_test_command() {
     .await;
     let tests = TestRunner::new(harness.sandbox().await, TestSettings::default());
     let test_plan = TestPlan::Command(split("python3 -m pytest"));
-    assert_eq!(tests.plan(clone.root()).await.unwrap(), test_plan);
+    assert_eq!(tests.plan_in(clone.root()), test_plan);
     put(clone.root(), "Cargo.toml", "[package]\n");
-    assert_eq!(tests.plan(clone.root()).await.unwrap(), test_plan);
+    assert_eq!(tests.plan_in(clone.root()), test_plan);
 
     // If nothing was known before, the files of the change count.
     let harness = Harness::new();
     let clone = harness.open().await;
-    assert_eq!(tests.plan(clone.root()).await.unwrap(), TestPlan::Unknown);
+    assert_eq!(tests.plan_in(clone.root()), TestPlan::Unknown);
     assert!(tests.verify(clone.root()).await.is_err());
     put(clone.root(), "go.mod", "module x\n");
     assert_eq!(
@@ -293,7 +293,7 @@ async fn p16_tests_see_history_but_not_the_home_directory() {
     let clone = harness
         .clones()
         .await
-        .open(&project, attempt(1))
+        .open(&project, attempt(1), None)
         .await
         .unwrap();
     assert_eq!(windlass_workspace::readable_dirs(clone.root()).len(), 1);

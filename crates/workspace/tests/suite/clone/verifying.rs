@@ -1,7 +1,7 @@
 //! A proof is verified in a fresh checkout.
 
 use windlass_core::Timestamp;
-use windlass_tasks::{Proof, TestCounts, TestStatus, Verifier};
+use windlass_tasks::{Proof, TestCounts, TestStatus};
 use windlass_workspace::{TestRunner, TestSettings};
 
 use super::harness::{Harness, publish};
@@ -31,6 +31,10 @@ async fn prove(harness: &Harness, tests: &TestRunner) -> Proof {
         counts: result.counts,
         log_sha256: result.output_sha256,
         duration_ms: result.duration_ms,
+        setup: Vec::new(),
+        cases: None,
+        baseline: None,
+        base_tests: None,
         warnings: Vec::new(),
         at: Timestamp(0),
     }

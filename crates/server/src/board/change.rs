@@ -1,0 +1,49 @@
+//! The change of a task: show and merge it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use windlass_tasks::{AttemptNumber, Proof, Task, TaskId};
+
+use super::{Board, conflict};
+use crate::error::ApiError;
+
+impl Board {
+    /// Returns the change of an attempt, as git prints it. Without an attempt, it is the change on the task's branch,
+    /// or the last one that is kept.
+    pub(crate) async fn diff(
+        &self,
+        id: TaskId,
+        attempt: Option<AttemptNumber>,
+    ) -> Result<String, ApiError> {
+        let task = self.store.task(id).await?;
+        Ok(self.host_ops.diff(&task, attempt).await?)
+    }
+
+    /// Merges a task's branch into the current branch.
+    pub(crate) async fn merge(&self, id: TaskId) -> Result<(Task, Value), ApiError> {
+        let task = self.store.task(id).await?;
+        let host_ops = Arc::clone(&self.host_ops);
+        // In its own task, so that a client that leaves or cancels does not interrupt a running merge.
+        let merging = tokio::spawn(async move {
+            let merged = host_ops.merge(&task).await;
+            (task, merged)
+        });
+        let (task, merged) = merging
+            .await
+            .map_err(|error| ApiError::internal(error.to_string()))?;
+        Ok((task, merged?))
+    }
+
+    /// Returns the proof of a completed task.
+    pub(crate) async fn proof(&self, id: TaskId) -> Result<Proof, ApiError> {
+        let proof = self.store.proof(id).await?;
+        match proof {
+            Some(proof) => Ok(proof),
+            None => {
+                let status = self.store.task(id).await?.status;
+                Err(conflict(id, format_args!("has no proof: it is {status}")))
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! MCP over HTTP, below `/mcp`.
+//!
+//! There are no sessions: every request has its own token, whose scopes decide, so that a revoked token ends at
+//! once and no client can fill a table of sessions. A client that closes its connection cancels its call.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use axum::routing::post;
+use rmcp::transport::StreamableHttpService;
+use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+
+use super::McpHandler;
+use crate::access::{Caller, RouteAccess};
+use crate::state::AppState;
+
+/// Returns the router of the MCP server.
+pub(crate) fn router() -> Router<AppState> {
+    // The protocol's own answer to the other methods says which one it supports.
+    let methods = post(serve).get(serve).delete(serve);
+    // Each tool checks its own scopes.
+    Router::new().route("/mcp", RouteAccess::AnyToken.protect(methods))
+}
+
+async fn serve(State(state): State<AppState>, caller: Caller, request: Request) -> Response {
+    let board = state.board_for(&caller);
+    let handler = McpHandler::new(board, caller.scopes, state.call_slots.clone());
+    // The guard has checked host, origin and size.
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_max_request_body_bytes(state.limits.body_bytes)
+        .with_cancellation_token(state.stop.clone())
+        .disable_allowed_hosts()
+        .disable_allowed_origins();
+    let sessions = Arc::new(NeverSessionManager::default());
+    let service = StreamableHttpService::new(move || Ok(handler.clone()), sessions, config);
+    service.handle(request).await.map(Body::new)
+}

@@ -1,0 +1,20 @@
+//! The MCP server: the operations on tasks as tools, and their proofs, diffs, logs and traces as resources.
+//!
+//! One handler ([`McpHandler`]) serves both transports: stdin and stdout ([`McpServer`]), and HTTP below `/mcp`
+//! ([`router`]). A tool is one implementation of [`Operation`](operation::Operation) and one entry in
+//! [`tools::all`]. What a caller may not call is not listed.
+
+mod handler;
+mod http;
+mod input_schema;
+mod operation;
+mod paging;
+mod resources;
+mod stdio;
+mod text_page;
+mod tools;
+
+use handler::McpHandler;
+
+pub(crate) use http::router;
+pub use stdio::{McpAccess, McpServer, McpServerError};

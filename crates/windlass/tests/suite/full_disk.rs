@@ -1,0 +1,114 @@
+//! A full disk below the state directory: nothing is lost, and one sentence says what to do.
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+use super::cli_harness::Run;
+use super::task_harness::{INSTANT, TaskHarness};
+
+/// Runs the program several times, with a small disk for its state. Each run leaves its output and exit code.
+const SCRIPT: &str = r#"
+state="$HOME/.local/state/windlass"
+mkdir -p "$state"
+mount -t tmpfs -o size=8m tmpfs "$state"
+run() {
+    name=$1
+    shift
+    code=0
+    timeout 120 "$PROGRAM" --config "$CONFIG" "$@" >"$OUT/$name.stdout" 2>"$OUT/$name.stderr" || code=$?
+    echo "$code" >"$OUT/$name.code"
+}
+run add task add First --json
+cat /dev/zero >"$state/ballast" 2>"$OUT/filled" || true
+run full-add task add Second
+run full-list task list --json
+run full-worker worker --once
+run full-ask ask 'Do it'
+rm "$state/ballast"
+run list task list --json
+run worker worker --once --json
+run show task show 1 --json
+"#;
+
+struct FullDisk(TaskHarness);
+
+impl FullDisk {
+    fn new() -> Self {
+        let harness = TaskHarness::new("test -f done.txt", INSTANT);
+        let state = harness.home().join(".local/state/windlass/tasks.db");
+        harness.configure(&format!("sqlite:{}", state.display()), "test -f done.txt");
+        let named = harness.path("named.toml");
+        // A user namespace inside of another one is not what is tested here.
+        let config = std::fs::read_to_string(&named).unwrap();
+        std::fs::write(&named, format!("{config}[sandbox]\nmechanism = \"none\"\n")).unwrap();
+        std::fs::create_dir(harness.path("out")).unwrap();
+        let mut command = Command::new("unshare");
+        command
+            .args(["-Urm", "sh", "-euc", SCRIPT])
+            .env_clear()
+            .env("HOME", harness.home())
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("PROGRAM", assert_cmd::cargo::cargo_bin("windlass"))
+            .env("CONFIG", named)
+            .env("OUT", harness.path("out"))
+            .current_dir(harness.project());
+        let ran = Run::of(&mut command);
+        assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+        Self(harness)
+    }
+
+    fn run(&self, name: &str) -> Run {
+        let read = |end: &str| {
+            let path = self.0.path("out").join(format!("{name}.{end}"));
+            std::fs::read_to_string(path).unwrap()
+        };
+        Run {
+            code: read("code").trim().parse().unwrap(),
+            stdout: read("stdout"),
+            stderr: read("stderr"),
+        }
+    }
+
+    #[track_caller]
+    fn json(&self, name: &str) -> Value {
+        let run = self.run(name);
+        assert_eq!(run.code, 0, "{name}: {}{}", run.stdout, run.stderr);
+        serde_json::from_str(&run.stdout).unwrap()
+    }
+
+    /// Checks that a run failed with one sentence about the disk.
+    #[track_caller]
+    fn assert_full(&self, name: &str) {
+        let run = self.run(name);
+        let shown = format!("{name}: {run:?}");
+        assert!(run.code != 0 && run.code != 124, "{shown}");
+        let errors: Vec<&str> = run
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("error"))
+            .collect();
+        assert_eq!(errors.len(), 1, "{shown}");
+        assert!(errors[0].contains("no space left"), "{shown}");
+        assert!(!run.stderr.contains("panicked"), "{shown}");
+    }
+}
+
+#[test]
+fn p1_full_state_directory_loses_nothing_and_says_so() {
+    let disk = FullDisk::new();
+    assert_eq!(disk.json("add")["id"], 1);
+    for name in ["full-add", "full-worker"] {
+        disk.assert_full(name);
+    }
+    let titles = |list: &Value| -> Vec<String> {
+        let tasks = list.as_array().or_else(|| list["tasks"].as_array());
+        let titles = tasks.unwrap().iter().map(|task| task["title"].to_string());
+        titles.collect()
+    };
+    assert_eq!(titles(&disk.json("full-list")), ["\"First\""]);
+    // A turn that stores nothing still works.
+    assert_eq!(disk.run("full-ask").code, 0, "{:?}", disk.run("full-ask"));
+    assert_eq!(titles(&disk.json("list")), ["\"First\""]);
+    assert_eq!(disk.json("worker")["completed"], 1);
+    assert_eq!(disk.json("show")["task"]["status"], "completed");
+}

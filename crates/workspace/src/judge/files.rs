@@ -1,0 +1,168 @@
+//! The files of a change, with their contents before and after.
+
+use std::collections::HashMap;
+
+use super::roles::{Role, role};
+use crate::change::{FileDiff, differences};
+use crate::error::Result;
+use crate::git::{Git, PrivateGitDir};
+
+/// Maximum size of a file that is searched.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+/// Maximum size of all files that are searched.
+const MAX_TOTAL_BYTES: u64 = 32 << 20;
+/// The mode of a symbolic link.
+const LINK_MODE: &str = "120000";
+
+/// A file that a change adds, modifies or deletes.
+#[derive(Debug)]
+pub(super) struct ChangedFile {
+    pub(super) diff: FileDiff,
+    pub(super) role: Role,
+    /// The text in the base. `None` if it does not exist or is too large.
+    pub(super) base: Option<String>,
+    /// The text in the change. `None` if it does not exist or is too large.
+    pub(super) new: Option<String>,
+}
+
+impl ChangedFile {
+    pub(super) fn path(&self) -> &str {
+        &self.diff.path
+    }
+
+    pub(super) fn is_added(&self) -> bool {
+        self.diff.kind == 'A'
+    }
+
+    pub(super) fn is_deleted(&self) -> bool {
+        self.diff.kind == 'D'
+    }
+
+    pub(super) fn is_link(&self) -> bool {
+        self.diff.new_mode == LINK_MODE
+    }
+
+    /// Returns `true` if the new content was not read.
+    pub(super) fn is_unread(&self) -> bool {
+        !self.is_deleted() && self.new.is_none()
+    }
+
+    /// Returns the lines of the change that the base does not have.
+    pub(super) fn added_lines(&self) -> Vec<&str> {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for line in self.base.as_deref().unwrap_or_default().lines() {
+            *counts.entry(line.trim()).or_default() += 1;
+        }
+        let lines = self.new.as_deref().unwrap_or_default().lines();
+        lines
+            .map(str::trim)
+            .filter(|line| match counts.get_mut(line) {
+                Some(left @ 1..) => {
+                    *left -= 1;
+                    false
+                }
+                _ => !line.is_empty(),
+            })
+            .collect()
+    }
+}
+
+/// Returns the files that differ between two trees.
+pub(super) async fn changed_files(
+    git: &Git,
+    private_git: &PrivateGitDir,
+    (base, tree): (&str, &str),
+    command: &[String],
+) -> Result<Vec<ChangedFile>> {
+    let differences = differences(git, private_git, base, tree).await?;
+    let blobs = differences
+        .iter()
+        .flat_map(|diff| [&diff.old_blob, &diff.new_blob])
+        .filter(|blob| blob.bytes().any(|byte| byte != b'0'));
+    let texts = read_blobs(git, private_git, blobs).await?;
+    let text = |blob: &str| texts.get(blob).cloned();
+    let files = differences.into_iter().map(|diff| ChangedFile {
+        role: role(&diff.path, command),
+        base: text(&diff.old_blob),
+        new: text(&diff.new_blob),
+        diff,
+    });
+    Ok(files.collect())
+}
+
+/// Returns the texts of the blobs that are not too large.
+async fn read_blobs<'b>(
+    git: &Git,
+    private_git: &PrivateGitDir,
+    blobs: impl Iterator<Item = &'b String>,
+) -> Result<HashMap<String, String>> {
+    let names: String = blobs.map(|blob| format!("{blob}\n")).collect();
+    let sizes = private_git
+        .command(git)
+        .input(names)
+        .run(&[
+            "cat-file",
+            "--batch-check=%(objectname) %(objecttype) %(objectsize)",
+        ])
+        .await?;
+    let sizes = sizes.stdout.text();
+    let mut total = 0;
+    let mut selected = String::new();
+    for line in sizes.lines() {
+        let mut fields = line.split(' ');
+        let (Some(name), Some("blob"), Some(size)) = (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        let size: u64 = size.parse().unwrap_or(u64::MAX);
+        if size <= MAX_FILE_BYTES && total + size <= MAX_TOTAL_BYTES {
+            total += size;
+            selected.push_str(name);
+            selected.push('\n');
+        }
+    }
+    let command = private_git.command(git).input(selected);
+    let output = command
+        .max_output(2 * MAX_TOTAL_BYTES as usize)
+        .run(&["cat-file", "--batch"])
+        .await?;
+    Ok(read_batch(output.stdout.bytes()))
+}
+
+/// Parses the output of `cat-file --batch`: a header with the size, the content, a newline.
+fn read_batch(mut bytes: &[u8]) -> HashMap<String, String> {
+    let mut texts = HashMap::new();
+    while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+        let header = String::from_utf8_lossy(&bytes[..end]).into_owned();
+        let mut fields = header.split(' ');
+        let (name, size) = (
+            fields.next(),
+            fields.nth(1).and_then(|size| size.parse::<usize>().ok()),
+        );
+        let (Some(name), Some(size)) = (name, size) else {
+            break;
+        };
+        let Some(content) = bytes.get(end + 1..end + 1 + size) else {
+            break;
+        };
+        texts.insert(
+            name.to_owned(),
+            String::from_utf8_lossy(content).into_owned(),
+        );
+        bytes = bytes.get(end + 2 + size..).unwrap_or_default();
+    }
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batch_is_split_by_size() {
+        let texts = read_batch(b"aa blob 3\na\nb\nbb blob 0\n\ncc blob 1\nx\n");
+        assert_eq!(texts["aa"], "a\nb");
+        assert_eq!(texts["bb"], "");
+        assert_eq!(texts["cc"], "x");
+    }
+}
