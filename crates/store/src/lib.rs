@@ -57,12 +57,13 @@ pub use sqlite::{Inspection, inspect};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoreSettings {
-    /// Limit for reads, and for writes that need not reach the disk. One second by default.
+    /// Limit for reads, and for writes that need not reach the disk. Ten seconds by default: the disk of a
+    /// busy machine may stall that long.
     pub query_timeout: Duration,
-    /// Limit for durable writes. Five seconds by default, because another process may hold the write lock
-    /// that long.
+    /// Limit for durable writes. Thirty seconds by default, because another process may hold the write lock,
+    /// and the disk may stall.
     pub commit_timeout: Duration,
-    /// Limit for opening the store and for waiting for a free connection. Ten seconds by default.
+    /// Limit for opening the store and for waiting for a free connection. Thirty seconds by default.
     pub open_timeout: Duration,
     /// Offset of the database's clock, for tests.
     pub clock_skew: ClockSkew,
@@ -73,9 +74,9 @@ pub struct StoreSettings {
 impl Default for StoreSettings {
     fn default() -> Self {
         Self {
-            query_timeout: Duration::from_secs(1),
-            commit_timeout: Duration::from_secs(5),
-            open_timeout: Duration::from_secs(10),
+            query_timeout: Duration::from_secs(10),
+            commit_timeout: Duration::from_secs(30),
+            open_timeout: Duration::from_secs(30),
             clock_skew: ClockSkew::default(),
             lease_clock: Arc::new(lease_clock::MachineClock::new()),
         }

@@ -29,7 +29,8 @@ impl CurlResponse {
 /// Sends a request. With a `body` it is a POST.
 pub(crate) async fn curl(url: &str, body: Option<&Value>, extra: &[&str]) -> CurlResponse {
     let mut command = Command::new("curl");
-    command.args(["-sS", "-i", "--no-buffer", "--max-time", "2", url]);
+    // Long enough for a busy machine; tests of a server that hangs wait until it is over.
+    command.args(["-sS", "-i", "--no-buffer", "--max-time", "8", url]);
     command.args(extra);
     if let Some(body) = body {
         command.args([
