@@ -10,7 +10,7 @@ use crate::sql::{Row, Sql, args, decode_error, sql};
 macro_rules! columns {
     () => {
         "id, project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, idempotency_key, \
-         attempt, tries, max_attempts, output, unverified, needs_review, tests, edits_tests, fresh, branch, usage, cancel_requested, held, created_at, \
+         attempt, tries, max_attempts, output, unverified, needs_review, tests, edits_tests, fresh, paused, branch, usage, cancel_requested, held, created_at, \
          updated_at, completed_at, \
          (SELECT string_agg(CAST(on_id AS TEXT), ',' ORDER BY on_id) FROM dependency WHERE task_id = task.id) AS needs"
     };
@@ -36,6 +36,7 @@ pub(crate) struct TaskRow {
 /// Reads a row with [`columns!`].
 pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
     let status = row.text("status")?;
+    let status = TaskStatus::from_name(&status).ok_or_else(|| decode_error("status", &status))?;
     let kind = row.text("kind")?;
     let usage = row.text("usage")?;
     let needs = row.opt_text("needs")?.unwrap_or_default();
@@ -51,7 +52,7 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
         issue_id: row.opt_int("issue_id")?,
         title: row.text("title")?,
         description: row.text("description")?,
-        status: TaskStatus::from_name(&status).ok_or_else(|| decode_error("status", &status))?,
+        status,
         priority: row.int_as("priority")?,
         workflow_step: row.int_as("workflow_step")?,
         dependencies: numbers
@@ -69,6 +70,8 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
         edits_tests: row.flag("edits_tests")?,
         // Until the next attempt starts.
         fresh: fresh > 0 && fresh == attempt,
+        // An ended task does not wait for a worker.
+        paused: row.flag("paused")? && !status.is_final(),
         branch: row.opt_text("branch")?,
         usage: if usage.is_empty() {
             Usage::default()

@@ -17,6 +17,7 @@ mod note;
 mod project;
 mod proof;
 mod record;
+mod steering;
 mod store;
 mod task;
 mod verifier;
@@ -40,9 +41,10 @@ pub use note::{TestNote, TestNoteKind};
 pub use project::{Issue, NewIssue, NewProject, Project};
 pub use proof::{Proof, TestSummary, Warning, WarningKind};
 pub use record::{Correction, TestCase, TestCounts, TestResult, TestStatus};
+pub use steering::{MAX_NOTE_BYTES, MAX_PAUSE_REASON_BYTES, TaskEdit, WorkerPause};
 pub use store::{
-    Approvals, AttemptRecords, Blockers, EventLog, Leases, Projects, StoreError, StoreFuture,
-    StoreResult, TaskQueue, TaskStore, Traces,
+    Approvals, AttemptRecords, Blockers, EventLog, Leases, Projects, Steering, StoreError,
+    StoreFuture, StoreResult, TaskQueue, TaskStore, Traces,
 };
 pub use task::{
     ATTEMPT_LIMIT, Dependency, Enqueued, MAX_ATTEMPTS, NewTask, Task, TaskFilter, TaskStatus,

@@ -158,6 +158,9 @@ pub struct Task {
     /// The next attempt starts from the base, not from an earlier attempt's change.
     #[serde(default)]
     pub fresh: bool,
+    /// No worker claims the task until a person resumes it.
+    #[serde(default)]
+    pub paused: bool,
     /// The branch that contains the change.
     pub branch: Option<String>,
     /// The usage of all attempts.

@@ -16,7 +16,7 @@ const MAX_PAGE: u32 = 1_000;
 /// The store, as a caller sees it.
 #[derive(Debug, Clone)]
 pub(crate) struct VisibleStore {
-    store: Arc<dyn TaskStore>,
+    pub(super) store: Arc<dyn TaskStore>,
     /// The visible projects; `None` means all.
     projects: Option<Vec<ProjectId>>,
 }
@@ -27,7 +27,12 @@ impl VisibleStore {
         Self { store, projects }
     }
 
-    fn sees(&self, project: ProjectId) -> bool {
+    /// Returns `true` if the caller sees all projects.
+    pub(super) fn sees_all(&self) -> bool {
+        self.projects.is_none()
+    }
+
+    pub(super) fn sees(&self, project: ProjectId) -> bool {
         let projects = self.projects.as_ref();
         projects.is_none_or(|projects| projects.contains(&project))
     }
@@ -52,7 +57,7 @@ impl VisibleStore {
     }
 
     /// Fails unless the caller can see a task. One that sees all projects gets the error of the next operation.
-    async fn check_task(&self, id: TaskId) -> StoreResult<()> {
+    pub(super) async fn check_task(&self, id: TaskId) -> StoreResult<()> {
         if self.projects.is_some() {
             self.task(id).await?;
         }

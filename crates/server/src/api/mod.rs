@@ -11,6 +11,7 @@ mod openapi;
 mod records;
 mod schema;
 mod session;
+mod steering;
 mod tasks;
 mod tokens;
 mod traces;
@@ -20,7 +21,7 @@ pub(crate) use schema::Error;
 
 use axum::Router;
 use axum::http::StatusCode;
-use axum::routing::{MethodRouter, delete, get, post};
+use axum::routing::{MethodRouter, delete, get, patch, post, put};
 use windlass_tasks::Scope;
 
 use crate::access::RouteAccess;
@@ -51,9 +52,28 @@ fn table() -> Vec<RouteRow> {
         ("get", "/health", READ, get(health::show)),
         ("get", "/openapi.json", ANY, get(openapi::show)),
         ("get", "/projects", READ, get(tasks::projects)),
+        ("get", "/projects/{id}/note", READ, get(steering::note)),
+        ("put", "/projects/{id}/note", WORK, put(steering::set_note)),
+        ("get", "/worker", READ, get(steering::workers)),
+        (
+            "post",
+            "/worker/pause",
+            APPROVE,
+            post(steering::pause_workers),
+        ),
+        (
+            "post",
+            "/worker/resume",
+            APPROVE,
+            post(steering::resume_workers),
+        ),
         ("get", "/tasks", READ, get(tasks::list)),
         ("post", "/tasks", WORK, post(tasks::add)),
+        ("post", "/tasks/bulk", WORK, post(steering::bulk)),
         ("get", "/tasks/{id}", READ, get(tasks::show)),
+        ("patch", "/tasks/{id}", WORK, patch(steering::edit)),
+        ("post", "/tasks/{id}/pause", WORK, post(steering::pause)),
+        ("post", "/tasks/{id}/resume", WORK, post(steering::resume)),
         ("post", "/tasks/{id}/cancel", APPROVE, post(tasks::cancel)),
         ("post", "/tasks/{id}/retry", WORK, post(tasks::retry)),
         ("post", "/tasks/{id}/accept", APPROVE, post(tasks::accept)),

@@ -12,8 +12,8 @@ use utoipa::OpenApi;
 
 use super::schema::Error;
 use super::{
-    agents, approvals, blockers, diff, events, health, records, session, table, tasks, tokens,
-    traces, usage,
+    agents, approvals, blockers, diff, events, health, records, session, steering, table, tasks,
+    tokens, traces, usage,
 };
 use crate::access::RouteAccess;
 use crate::ws;
@@ -46,9 +46,18 @@ pub(super) async fn show() -> Response {
         health::show,
         show,
         tasks::projects,
+        steering::note,
+        steering::set_note,
+        steering::workers,
+        steering::pause_workers,
+        steering::resume_workers,
         tasks::list,
         tasks::add,
+        steering::bulk,
         tasks::show,
+        steering::edit,
+        steering::pause,
+        steering::resume,
         tasks::cancel,
         tasks::retry,
         tasks::accept,

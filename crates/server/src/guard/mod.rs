@@ -22,6 +22,16 @@ use crate::state::AppState;
 /// The maximum size of a body before the client is authenticated.
 const MAX_UNAUTHENTICATED_BODY: usize = 4 << 10;
 
+/// The supported methods.
+const METHODS: [Method; 6] = [
+    Method::GET,
+    Method::HEAD,
+    Method::POST,
+    Method::PUT,
+    Method::PATCH,
+    Method::DELETE,
+];
+
 /// Passes a request on, with its body read, or rejects it.
 pub(crate) async fn guard(State(state): State<AppState>, request: Request, next: Next) -> Response {
     match check_request(&state, request).await {
@@ -35,7 +45,7 @@ async fn check_request(state: &AppState, request: Request) -> Result<Request, Ap
     let headers = &parts.headers;
     let host = host(state, &parts.uri, headers)?;
     origin(state, headers, &host)?;
-    if ![Method::GET, Method::HEAD, Method::POST, Method::DELETE].contains(&parts.method) {
+    if !METHODS.contains(&parts.method) {
         // This includes preflight requests: only the own origin is allowed, so there is nothing to negotiate.
         return Err(ApiError::new(
             StatusCode::METHOD_NOT_ALLOWED,

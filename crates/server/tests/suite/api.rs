@@ -54,6 +54,8 @@ const GETS: &[(&str, &str)] = &[
     ("/health", "/health"),
     ("/openapi.json", "/openapi.json"),
     ("/projects", "/projects"),
+    ("/projects/{id}/note", "/projects/1/note"),
+    ("/worker", "/worker"),
     ("/tasks", "/tasks"),
     (
         "/tasks",
@@ -94,6 +96,25 @@ fn posts(harness: &Harness) -> Vec<(&'static str, &'static str, Value)> {
         ),
         ("/tasks", "/tasks", json!({"titel": "again"})),
         ("/tokens", "/tokens", json!({"name": "", "scopes": []})),
+        ("/tasks/{id}/pause", "/tasks/2/pause", json!({})),
+        ("/tasks/{id}/pause", "/tasks/1/pause", json!({})),
+        ("/tasks/{id}/resume", "/tasks/2/resume", json!({})),
+        (
+            "/tasks/bulk",
+            "/tasks/bulk",
+            json!({"ids": [2, 99], "action": "priority", "priority": 1}),
+        ),
+        (
+            "/tasks/bulk",
+            "/tasks/bulk",
+            json!({"ids": [2], "action": "x"}),
+        ),
+        (
+            "/worker/pause",
+            "/worker/pause",
+            json!({"reason": "a release"}),
+        ),
+        ("/worker/resume", "/worker/resume", json!({})),
         ("/tasks/{id}/cancel", "/tasks/2/cancel", json!({})),
         ("/tasks/{id}/retry", "/tasks/2/retry", json!({})),
         ("/tasks/{id}/merge", "/tasks/1/merge", json!({})),
@@ -136,6 +157,39 @@ async fn every_response_matches_the_openapi_document() {
     }
     for (path, requested, body) in posts(&harness) {
         document.check("post", path, &harness.post(requested, &body).await);
+    }
+    for (method, path, requested, body) in [
+        (
+            "patch",
+            "/tasks/{id}",
+            "/tasks/3",
+            json!({"title": "other", "agent": null}),
+        ),
+        (
+            "patch",
+            "/tasks/{id}",
+            "/tasks/3",
+            json!({"title": "late", "updated_at": 1}),
+        ),
+        ("patch", "/tasks/{id}", "/tasks/3", json!({"priority": 9})),
+        (
+            "put",
+            "/projects/{id}/note",
+            "/projects/1/note",
+            json!({"note": "use tabs"}),
+        ),
+        (
+            "put",
+            "/projects/{id}/note",
+            "/projects/9/note",
+            json!({"note": "x"}),
+        ),
+    ] {
+        let request = harness
+            .request(&method.to_uppercase(), requested)
+            .header("Content-Type", "application/json");
+        let response = harness.send(request.with(&body.to_string())).await;
+        document.check(method, path, &response);
     }
     for (path, requested) in [("/tokens/{id}", "/tokens/1"), ("/tokens/{id}", "/tokens/9")] {
         let request = harness.request("DELETE", requested).bytes();

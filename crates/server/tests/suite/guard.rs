@@ -131,7 +131,7 @@ async fn p22_guard_checks_every_combination() {
                 let is_foreign_page =
                     token.iter().any(|(name, _)| name == "Sec-Fetch-Site") && !is_cookie_lost;
                 let requests = METHODS.iter().enumerate().map(|(index, method)| {
-                    let expected = match (is_host && is_origin, index < 4, is_token) {
+                    let expected = match (is_host && is_origin, index < 6, is_token) {
                         (false, ..) => 403,
                         (true, false, _) => 405,
                         (true, true, false) if is_foreign_page => 403,

@@ -8,8 +8,8 @@ use windlass_tasks::{
     Approval, Approvals, Attempt, AttemptRecords, AttemptRef, Blocker, Blockers, Broadcast, Claim,
     Claimed, Correction, EarlierChange, Enqueued, EventFilter, EventLog, Issue, IssueId,
     LeaseStatus, Leases, LoggedEvent, NewApproval, NewIssue, NewProject, NewTask, Outcome, Project,
-    ProjectId, Projects, Proof, RecordId, Release, StoreError, StoreFuture, Task, TaskFilter,
-    TaskId, TaskQueue, TaskStore, TestResult, Traces,
+    ProjectId, Projects, Proof, RecordId, Release, Steering, StoreError, StoreFuture, Task,
+    TaskEdit, TaskFilter, TaskId, TaskQueue, TaskStore, TestResult, Traces, WorkerPause,
 };
 
 /// The kind of failure.
@@ -107,6 +107,17 @@ forward! {
         approval(id: RecordId) -> Approval;
         approvals(open: bool) -> Vec<Approval>;
         decide_approval(id: RecordId, option: Option<String>) -> Approval;
+    }
+    Steering {
+        edit_task(id: TaskId, edit: TaskEdit) -> Task;
+        pause_task(id: TaskId) -> Task;
+        resume_task(id: TaskId) -> Task;
+        cancel_all(project: Option<ProjectId>) -> Vec<Task>;
+        pause_workers(project: Option<ProjectId>, reason: String) -> WorkerPause;
+        resume_workers(project: Option<ProjectId>) -> bool;
+        worker_pauses() -> Vec<WorkerPause>;
+        project_note(project: ProjectId) -> String;
+        set_project_note(project: ProjectId, note: String) -> ();
     }
     Traces {
         put_trace(id: String, task: Option<TaskId>, root: TraceNode) -> ();

@@ -41,6 +41,7 @@ mod events;
 mod lifecycle;
 mod model;
 mod promises;
+mod steering;
 mod user_actions;
 mod writers;
 
@@ -221,6 +222,12 @@ cases![
     changes::change_is_recorded_for_every_outcome,
     changes::p3_change_of_an_ended_attempt_is_recorded_once,
     changes::fresh_retry_starts_without_earlier_changes,
+    steering::task_is_edited_unless_it_runs,
+    steering::edited_dependencies_decide_what_is_claimed,
+    steering::paused_task_is_not_claimed,
+    steering::paused_workers_claim_only_what_they_name,
+    steering::all_tasks_are_cancelled_at_once,
+    steering::project_has_a_note,
     clocks::p2_task_of_another_machine_is_reclaimed_after_one_lease,
     clocks::p8_clock_jump_loses_no_live_work,
     clocks::p8_clock_jump_does_not_delay_takeover,

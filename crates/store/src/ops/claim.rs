@@ -9,16 +9,23 @@ use crate::events::status;
 use crate::sql::{Sql, args, sql};
 use crate::task_row::{self, columns};
 
+/// Workers of a paused project claim only a task that they name. The row of project 0 pauses all.
+macro_rules! not_paused {
+    () => {
+        "AND NOT EXISTS (SELECT 1 FROM worker_pause WHERE worker_pause.project_id IN (0, task.project_id)) "
+    };
+}
+
 /// Orders by highest priority, then lowest step, then lowest id, among the tasks without unmet dependencies.
 /// Tasks that another transaction is claiming are skipped.
 macro_rules! next {
-    ($only:literal) => {
+    ($($only:expr),+) => {
         sql!(
             "UPDATE task SET status = 'in_progress', attempt = attempt + 1, tries = tries + 1, lease_ms = $2, ",
             "lease_until = $4, lease_clock = $5, lease_beat = lease_beat + 1, lease_at = $1, cancel_requested = 0, output = NULL, updated_at = $1 ",
-            "WHERE id = (SELECT id FROM task WHERE status = 'pending' AND waiting = 0 ",
+            "WHERE id = (SELECT id FROM task WHERE status = 'pending' AND waiting = 0 AND paused = 0 ",
             "AND ($3 = '' OR $3 LIKE '%,' || kind || ',%') ",
-            $only,
+            $($only,)+
             " ORDER BY priority, workflow_step, id LIMIT 1";
             lock " FOR NO KEY UPDATE SKIP LOCKED";
             ") RETURNING ",
@@ -27,8 +34,8 @@ macro_rules! next {
     };
 }
 
-const CLAIM_ANY: Sql = next!("");
-const CLAIM_IN_PROJECT: Sql = next!("AND project_id = $6");
+const CLAIM_ANY: Sql = next!(not_paused!());
+const CLAIM_IN_PROJECT: Sql = next!(not_paused!(), "AND project_id = $6");
 const CLAIM_TASK: Sql = next!("AND id = $6");
 const CLAIM_TASK_IN_PROJECT: Sql = next!("AND id = $6 AND project_id = $7");
 

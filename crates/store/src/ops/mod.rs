@@ -13,5 +13,6 @@ pub(crate) mod leases;
 pub(crate) mod projects;
 pub(crate) mod reclaim;
 pub(crate) mod records;
+pub(crate) mod steering;
 pub(crate) mod tasks;
 pub(crate) mod traces;

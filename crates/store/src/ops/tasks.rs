@@ -31,20 +31,43 @@ pub(crate) async fn list(db: &mut DbConnection, filter: &TaskFilter) -> StoreRes
         .collect()
 }
 
-pub(crate) async fn add_dependency(
+/// Serializes changes to dependencies. Two concurrent transactions could create a cycle that neither sees.
+pub(crate) async fn lock_graph(db: &mut DbConnection) -> StoreResult<()> {
+    const LOCK_GRAPH: Sql =
+        sql!("SELECT value FROM counter WHERE name = 'graph'"; lock " FOR NO KEY UPDATE");
+    db.fetch_all(LOCK_GRAPH, args![]).await.map(drop)
+}
+
+/// Fails if `on` depends on `id`, directly or not. The graph must be locked.
+pub(crate) async fn check_acyclic(
     db: &mut DbConnection,
     id: TaskId,
     on: TaskId,
 ) -> StoreResult<()> {
-    // Two concurrent transactions could create a cycle that neither sees, so this lock serializes them.
-    const LOCK_GRAPH: Sql =
-        sql!("SELECT value FROM counter WHERE name = 'graph'"; lock " FOR NO KEY UPDATE");
     const REACHES: Sql = sql!(
         "WITH RECURSIVE reach (id) AS (SELECT CAST($1 AS BIGINT) UNION ",
         "SELECT dependency.on_id FROM dependency JOIN reach ON dependency.task_id = reach.id) ",
         "SELECT id FROM reach WHERE id = $2"
     );
-    db.fetch_all(LOCK_GRAPH, args![]).await?;
+    if id == on {
+        return Err(StoreError::Refused(format!(
+            "task {id} cannot depend on itself"
+        )));
+    }
+    if db.fetch_optional(REACHES, args![on, id]).await?.is_some() {
+        return Err(StoreError::Refused(format!(
+            "task {id} cannot depend on task {on}, which itself depends on task {id}"
+        )));
+    }
+    Ok(())
+}
+
+pub(crate) async fn add_dependency(
+    db: &mut DbConnection,
+    id: TaskId,
+    on: TaskId,
+) -> StoreResult<()> {
+    lock_graph(db).await?;
     let TaskRow { task, .. } = task_row::get_for_update(db, id).await?;
     if !matches!(task.status, TaskStatus::Pending | TaskStatus::Blocked) {
         return Err(StoreError::Refused(format!(
@@ -53,11 +76,7 @@ pub(crate) async fn add_dependency(
         )));
     }
     task_row::get(db, on).await?;
-    if db.fetch_optional(REACHES, args![on, id]).await?.is_some() {
-        return Err(StoreError::Refused(format!(
-            "task {id} cannot depend on task {on}, which itself depends on task {id}"
-        )));
-    }
+    check_acyclic(db, id, on).await?;
     enqueue::link(db, id, on).await?;
     dependents::update_dependents(db, vec![id]).await
 }
@@ -97,6 +116,7 @@ pub(crate) async fn cancel(db: &mut DbConnection, id: TaskId) -> StoreResult<Tas
 /// Resets a task to pending. With `fresh`, the changes of its attempts so far are not continued.
 pub(crate) async fn retry(db: &mut DbConnection, id: TaskId, fresh: bool) -> StoreResult<Task> {
     const START_FRESH: Sql = sql!("UPDATE task SET fresh = attempt WHERE id = $1");
+    const UNPAUSE: Sql = sql!("UPDATE task SET paused = 0 WHERE id = $1");
     let TaskRow { task, held, .. } = task_row::get_for_update(db, id).await?;
     match task.status {
         TaskStatus::Pending | TaskStatus::InProgress => {
@@ -114,6 +134,7 @@ pub(crate) async fn retry(db: &mut DbConnection, id: TaskId, fresh: bool) -> Sto
         _ => {}
     }
     reset_to_pending(db, &task, true).await?;
+    db.execute(UNPAUSE, args![id]).await?;
     if fresh {
         db.execute(START_FRESH, args![id]).await?;
     }

@@ -38,6 +38,10 @@ const MIGRATIONS: &[Sql] = &[
         sqlite: include_str!("../../migrations/sqlite/0005_proof.sql"),
         postgres: include_str!("../../migrations/postgres/0005_proof.sql"),
     },
+    Sql {
+        sqlite: include_str!("../../migrations/sqlite/0006_steering.sql"),
+        postgres: include_str!("../../migrations/postgres/0006_steering.sql"),
+    },
 ];
 
 /// The objects that the newest schema has in PostgreSQL. `tests/suite/real_postgres.rs` compares them with the

@@ -8,5 +8,6 @@ mod leases;
 mod projects;
 mod queue;
 mod records;
+mod steering;
 mod traces;
 mod write;

@@ -181,6 +181,7 @@ mod real_postgres {
             include_str!("../../migrations/postgres/0003_leases.sql"),
             include_str!("../../migrations/postgres/0004_access.sql"),
             include_str!("../../migrations/postgres/0005_proof.sql"),
+            include_str!("../../migrations/postgres/0006_steering.sql"),
         ] {
             sqlx::raw_sql(batch).execute(&mut connection).await.unwrap();
         }

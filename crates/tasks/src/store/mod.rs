@@ -8,6 +8,7 @@ mod leases;
 mod projects;
 mod queue;
 mod records;
+mod steering;
 mod traces;
 
 pub use approvals::Approvals;
@@ -18,6 +19,7 @@ pub use leases::Leases;
 pub use projects::Projects;
 pub use queue::TaskQueue;
 pub use records::AttemptRecords;
+pub use steering::Steering;
 pub use traces::Traces;
 
 /// Stores tasks durably. Accepted tasks are never lost, and no task is completed twice.
@@ -40,11 +42,19 @@ pub use traces::Traces;
 /// This trait has no methods of its own: whatever implements its parts is a store. Code that needs one part
 /// takes that part.
 pub trait TaskStore:
-    Projects + TaskQueue + Leases + AttemptRecords + EventLog + Blockers + Approvals + Traces
+    Projects + TaskQueue + Leases + AttemptRecords + EventLog + Blockers + Approvals + Traces + Steering
 {
 }
 
 impl<T> TaskStore for T where
-    T: Projects + TaskQueue + Leases + AttemptRecords + EventLog + Blockers + Approvals + Traces
+    T: Projects
+        + TaskQueue
+        + Leases
+        + AttemptRecords
+        + EventLog
+        + Blockers
+        + Approvals
+        + Traces
+        + Steering
 {
 }

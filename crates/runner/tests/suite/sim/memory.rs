@@ -8,8 +8,8 @@ use std::time::Duration;
 use windlass_core::{Timestamp, TraceNode, Usage};
 use windlass_tasks::{
     Approval, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Dependency, Enqueued,
-    Issue, LeaseStatus, LoggedEvent, NewTask, Outcome, Project, Proof, StoreError, StoreResult,
-    Task, TaskId, TaskStatus, TestResult,
+    Issue, LeaseStatus, LoggedEvent, NewTask, Outcome, Project, ProjectId, Proof, StoreError,
+    StoreResult, Task, TaskId, TaskStatus, TestResult, WorkerPause,
 };
 
 /// The stored data.
@@ -22,6 +22,9 @@ pub(crate) struct Memory {
     pub(crate) approvals: Vec<Approval>,
     pub(crate) events: Vec<LoggedEvent>,
     pub(crate) traces: BTreeMap<String, (Option<TaskId>, TraceNode)>,
+    /// Pauses of workers, by project; `None` for all.
+    pub(crate) pauses: BTreeMap<Option<ProjectId>, WorkerPause>,
+    pub(crate) notes: BTreeMap<ProjectId, String>,
     /// Every status change, in order.
     pub(crate) history: Vec<(TaskId, TaskStatus)>,
 }
@@ -150,7 +153,8 @@ impl Memory {
             .rows
             .values()
             .map(|row| &row.task)
-            .filter(|task| task.status == TaskStatus::Pending)
+            .filter(|task| task.status == TaskStatus::Pending && !task.paused)
+            .filter(|task| claim.task == Some(task.id) || !self.is_paused(task.project_id))
             .filter(|task| claim.task.is_none_or(|id| id == task.id))
             .filter(|task| claim.project_id.is_none_or(|id| id == task.project_id))
             .filter(|task| claim.kinds.is_empty() || claim.kinds.contains(&task.kind))
@@ -170,6 +174,10 @@ impl Memory {
             number: task.attempt,
         };
         Some(Claimed { task, attempt })
+    }
+
+    fn is_paused(&self, project: ProjectId) -> bool {
+        self.pauses.contains_key(&None) || self.pauses.contains_key(&Some(project))
     }
 
     fn is_completed(&self, id: TaskId) -> bool {
@@ -310,6 +318,7 @@ impl Memory {
     pub(crate) fn reopen(&mut self, id: TaskId, now: Now) -> StoreResult<Task> {
         let row = self.row(id)?;
         row.used = 0;
+        row.task.paused = false;
         row.task.completed_at = None;
         self.set_status(id, TaskStatus::Pending, "worker", now);
         Ok(self.rows[&id].task.clone())
@@ -356,6 +365,7 @@ fn new_task(id: TaskId, new: NewTask, dependencies: Vec<TaskId>, now: Now) -> Ta
         tests: new.tests.clone(),
         edits_tests: new.edits_tests,
         fresh: false,
+        paused: false,
         branch: None,
         usage: Usage::default(),
         created_at: now.wall,

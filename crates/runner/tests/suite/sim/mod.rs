@@ -9,6 +9,7 @@ pub(crate) mod memory;
 pub(crate) mod repo;
 pub(crate) mod store;
 mod store_records;
+mod store_steering;
 
 pub(crate) mod check;
 pub(crate) mod interruption;

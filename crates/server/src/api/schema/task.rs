@@ -56,6 +56,17 @@ pub(crate) struct Project {
     created_at: u64,
 }
 
+/// A pause of workers.
+#[derive(ToSchema)]
+pub(crate) struct WorkerPause {
+    /// `null` for all projects.
+    #[schema(required)]
+    project_id: Option<i64>,
+    reason: String,
+    /// Milliseconds since the Unix epoch.
+    since: u64,
+}
+
 #[derive(ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub(crate) enum TaskStatus {
@@ -95,6 +106,7 @@ pub(crate) struct Task {
     tests: Vec<String>,
     edits_tests: bool,
     fresh: bool,
+    paused: bool,
     #[schema(required)]
     branch: Option<String>,
     usage: Usage,
