@@ -22,6 +22,8 @@ pub trait HostOps: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<String, HostOpsError>>;
     /// Merges a task's branch into the current branch, and returns the result.
     fn merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>>;
+    /// Returns what [`merge`](Self::merge) would do, and changes nothing.
+    fn preview_merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>>;
     /// Returns the agents with their capabilities and health.
     fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentCard>, HostOpsError>>;
     /// Sends a prompt to an agent that can read the files in `root`, and change nothing. Dropping the future

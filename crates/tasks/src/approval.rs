@@ -50,6 +50,9 @@ pub struct NewApproval {
     pub input: Value,
     /// The options that the agent offers.
     pub options: Vec<PermissionOption>,
+    /// When the turn that asks ends at the latest. A later decision has no effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
 }
 
 /// The decision on a permission request.

@@ -63,6 +63,10 @@ impl HostOps for NoRepository {
         async { Err(HostOpsError::Refused("there is no repository".to_owned())) }.boxed()
     }
 
+    fn preview_merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>> {
+        self.merge(task)
+    }
+
     fn ask<'a>(
         &'a self,
         _: &'a std::path::Path,

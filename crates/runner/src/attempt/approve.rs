@@ -9,6 +9,7 @@ use windlass_core::{Approver, Clock, PermissionRequest};
 use windlass_tasks::{Approvals, AttemptRef, NewApproval, RecordId};
 
 use super::retry_transient;
+use super::turn_deadline::TurnDeadline;
 use crate::Runner;
 
 /// How often the store is polled for a decision.
@@ -22,12 +23,19 @@ struct StoreApprover {
     at: AttemptRef,
     /// Display name of the requesting agent.
     agent: String,
+    /// When the turn that asks ends.
+    deadline: TurnDeadline,
 }
 
 /// Returns the approver of this attempt: the one from the settings, or else one that waits for a decision in
 /// the store. It is used only if the policy is to ask; the agent's own policy may apply instead of that of
 /// the settings.
-pub(super) fn approver(runner: &Runner, at: AttemptRef, agent: &str) -> SessionApprover {
+pub(super) fn approver(
+    runner: &Runner,
+    at: AttemptRef,
+    agent: &str,
+    deadline: &TurnDeadline,
+) -> SessionApprover {
     if runner.settings.approver.0.is_some() {
         return runner.settings.approver.clone();
     }
@@ -36,6 +44,7 @@ pub(super) fn approver(runner: &Runner, at: AttemptRef, agent: &str) -> SessionA
         clock: Arc::clone(&runner.clock),
         at,
         agent: agent.to_owned(),
+        deadline: deadline.clone(),
     })))
 }
 
@@ -48,6 +57,7 @@ impl Approver for StoreApprover {
                 tool: request.tool,
                 input: request.input,
                 options: request.options,
+                deadline: self.deadline.get(),
             };
             let approval = self.store.request_approval(new).await.ok()?;
             let mut pending = PendingApproval {

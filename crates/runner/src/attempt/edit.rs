@@ -1,5 +1,6 @@
 //! Edits by an agent: with its own tools, or by returning complete files.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -10,6 +11,7 @@ use windlass_tasks::{FileChange, WorkingCopy};
 
 use super::approve::approver;
 use super::prompts::{self, FileExcerpt, PromptContext};
+use super::turn_deadline::TurnDeadline;
 use super::turn::{AttemptObserver, Conversation, TurnError, TurnOutput, call};
 use super::{AttemptContext, AttemptError, AttemptResult};
 use crate::generate::schema;
@@ -55,17 +57,20 @@ impl<'a, 'r> Editor<'a, 'r> {
         let runner = attempt.runner;
         let settings = &runner.settings;
         let name = runner.agents.name_for(&attempt.task, &agent);
+        let deadline = TurnDeadline::new(Arc::clone(&runner.clock));
         let options = SessionOptions {
             model: settings.model.clone(),
             permissions: settings.permissions,
-            approver: approver(runner, attempt.at, &name),
+            approver: approver(runner, attempt.at, &name, &deadline),
             access: DirAccess::Repository,
             readable: working_copy.readable_dirs(),
             ..SessionOptions::in_dir(working_copy.root())
         };
         Self {
             has_tools: agent.capabilities().tools,
-            conversation: Conversation::new(agent, options).with_name(name),
+            conversation: Conversation::new(agent, options)
+                .with_name(name)
+                .with_deadline(Some(deadline)),
             attempt,
             working_copy,
             prompt_context,

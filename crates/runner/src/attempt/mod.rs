@@ -20,6 +20,7 @@ mod steps;
 mod supervise;
 mod trace;
 mod turn;
+mod turn_deadline;
 mod verdict;
 
 use std::sync::OnceLock;

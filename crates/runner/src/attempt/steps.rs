@@ -95,9 +95,9 @@ async fn prompt_context(
         .report_activity(
             "context",
             format!(
-                "{} relevant files and {} relevant symbols",
-                context.related_files.len(),
-                context.related_symbols.len()
+                "{} and {}",
+                counted(context.related_files.len(), "relevant file"),
+                counted(context.related_symbols.len(), "relevant symbol")
             ),
         )
         .await;
@@ -117,4 +117,10 @@ async fn issue(attempt: &AttemptContext<'_>) -> AttemptResult<Option<Issue>> {
     let runner = attempt.runner;
     let issue = retry_transient(&*runner.clock, || runner.store.issue(id)).await?;
     Ok(Some(issue))
+}
+
+/// Formats a number with a noun, such as `1 relevant file` or `2 relevant files`.
+fn counted(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }

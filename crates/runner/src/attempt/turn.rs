@@ -12,6 +12,7 @@ use windlass_core::{
 };
 use windlass_tasks::Broadcast;
 
+use super::turn_deadline::TurnDeadline;
 use super::{AttemptContext, AttemptError, AttemptResult};
 
 /// Observes the turns of a conversation, and may reject a turn.
@@ -82,6 +83,8 @@ pub(crate) struct Conversation {
     pub(crate) name: String,
     options: SessionOptions,
     session: Option<SessionId>,
+    /// Where the end of each turn is noted.
+    deadline: Option<TurnDeadline>,
 }
 
 impl Conversation {
@@ -91,7 +94,13 @@ impl Conversation {
             agent,
             options,
             session: None,
+            deadline: None,
         }
+    }
+
+    /// Notes the end of each turn here.
+    pub(super) fn with_deadline(self, deadline: Option<TurnDeadline>) -> Self {
+        Self { deadline, ..self }
     }
 
     /// Replaces the display name.
@@ -127,6 +136,9 @@ impl Conversation {
             (None, Some(left)) => Some(left.min(self.agent.limits().deadline)),
             (timeout, None) => timeout,
         };
+        if let Some(deadline) = &self.deadline {
+            deadline.start(timeout.unwrap_or(self.agent.limits().deadline));
+        }
         let result = self.run_turn(text, timeout, observer, inspect).await;
         if result.as_ref().is_err_and(|error| error.orphaned) {
             self.session = None;
@@ -184,7 +196,9 @@ impl Conversation {
         };
         let options = call.session_options(self.options.clone());
         let mut turns = ObservedTurns {
-            conversation: Self::new(self.agent.clone(), options).with_name(self.name.clone()),
+            conversation: Self::new(self.agent.clone(), options)
+                .with_name(self.name.clone())
+                .with_deadline(self.deadline.clone()),
             timeout,
             observer,
             answer: String::new(),

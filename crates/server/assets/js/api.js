@@ -48,6 +48,8 @@ async function call(method, path, { body, headers, signal } = {}) {
 
 const get = (path) => call('GET', path);
 const post = (path, body = {}, headers = {}) => call('POST', path, { body, headers });
+const patch = (path, body) => call('PATCH', path, { body });
+const put = (path, body) => call('PUT', path, { body });
 
 function query(values) {
   const present = Object.entries(values).filter(([, value]) => value != null && value !== '');
@@ -75,12 +77,26 @@ export const api = {
   tasks: (values) => get(`/tasks${query(values)}`),
   task: (id) => get(`/tasks/${id}`),
   add: (task, idempotencyKey) => post('/tasks', task, { 'idempotency-key': idempotencyKey }),
+  edit: (id, changes) => patch(`/tasks/${id}`, changes),
+  pause: (id) => post(`/tasks/${id}/pause`),
+  resume: (id) => post(`/tasks/${id}/resume`),
+  bulk: (body) => post('/tasks/bulk', body),
+  workers: () => get('/worker'),
+  pauseWorkers: (body) => post('/worker/pause', body),
+  resumeWorkers: (body) => post('/worker/resume', body),
+  note: (project) => get(`/projects/${project}/note`),
+  setNote: (project, note) => put(`/projects/${project}/note`, { note }),
   cancel: (id) => post(`/tasks/${id}/cancel`),
   retry: (id) => post(`/tasks/${id}/retry`),
   accept: (id) => post(`/tasks/${id}/accept`),
   merge: (id) => post(`/tasks/${id}/merge`),
+  mergePreview: (id) => post(`/tasks/${id}/merge?dry_run=true`),
   attempts: (id) => get(`/tasks/${id}/attempts`),
-  diff: (id, attempt) => get(`/tasks/${id}/diff${query({ attempt })}`),
+  diff: (id, values) => get(`/tasks/${id}/diff${query(values)}`),
+  reviews: (id) => get(`/tasks/${id}/reviews`),
+  review: (id, body) => post(`/tasks/${id}/reviews`, body),
+  land: (id) => post(`/tasks/${id}/land`),
+  landings: () => get('/landings'),
   tests: async (id) => flattenRecords(await get(`/tasks/${id}/tests`)),
   corrections: async (id) => flattenRecords(await get(`/tasks/${id}/corrections`)),
   proof: (id) => get(`/tasks/${id}/proof`),

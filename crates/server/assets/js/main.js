@@ -9,8 +9,11 @@ import { Feed } from './socket.js';
 import { applyEvent, load, loadHealth, notify, setConnection, state } from './store.js';
 import { agents } from './views/agents.js';
 import { board } from './views/board.js';
+import { goal } from './views/goal.js';
+import { goals } from './views/goals.js';
 import { inbox } from './views/inbox.js';
 import { loginPage } from './views/login.js';
+import { projects } from './views/projects.js';
 import { task } from './views/task.js';
 import { trace } from './views/trace.js';
 import { traces } from './views/traces.js';
@@ -23,11 +26,14 @@ route('/', board);
 route('/new', board);
 route('/tasks/#id', task);
 route('/tasks/#id/:tab', task);
+route('/goals', goals);
+route('/goals/#id', goal);
 route('/inbox', inbox);
 route('/agents', agents);
 route('/traces', traces);
 route('/traces/:id', trace);
 route('/usage', usage);
+route('/projects', projects);
 
 // The printed link has the token in its fragment, which is not sent to servers and so never logged. The token is
 // exchanged for a cookie and removed from the address.

@@ -8,6 +8,7 @@ import { currentRoute, navigate } from './router.js';
 import { state, watch } from './store.js';
 import { plural } from './text.js';
 import { emptyState } from './widgets/common.js';
+import { projectSwitcher } from './widgets/project-switcher.js';
 import { icon } from './widgets/icon.js';
 import { toast } from './widgets/toast.js';
 import { help } from './views/help.js';
@@ -15,10 +16,12 @@ import { newTask } from './views/new-task.js';
 
 const NAV = [
   ['/', 'Board', 'board', 'b'],
+  ['/goals', 'Goals', 'graph', 'o'],
   ['/inbox', 'Inbox', 'inbox', 'i'],
   ['/agents', 'Agents', 'agents', 'a'],
   ['/traces', 'Traces', 'traces', 't'],
   ['/usage', 'Usage', 'usage', 'u'],
+  ['/projects', 'Projects', 'folder', 'p'],
 ];
 
 const THEMES = ['system', 'light', 'dark'];
@@ -26,12 +29,12 @@ const THEME_ICON = { system: 'system', light: 'sun', dark: 'moon' };
 
 function themeButton() {
   const root = document.documentElement;
-  const button = h('button', { class: 'button plain square', type: 'button' });
+  const button = h('button', { class: 'button plain', type: 'button' });
   const show = () => {
     const theme = root.dataset.theme ?? 'system';
     button.setAttribute('aria-label', `Theme: ${theme}. Change`);
-    button.title = `Theme: ${theme}`;
-    fill(button, icon(THEME_ICON[theme]));
+    button.title = `Theme: ${theme} (t)`;
+    fill(button, icon(THEME_ICON[theme]), h('span', { class: 'label' }, 'Theme'));
   };
   const next = () => {
     const theme = THEMES[(THEMES.indexOf(root.dataset.theme ?? 'system') + 1) % THEMES.length];
@@ -53,7 +56,7 @@ function themeButton() {
 // Ends the session, so that the next visitor needs the link or a token.
 function signOutButton() {
   const signOut = () => api.logout().then(() => location.reload(), (error) => toast('bad', error.message));
-  return h('button', { class: 'button plain square', type: 'button', 'aria-label': 'Sign out', title: 'Sign out', on: { click: signOut } }, icon('signOut'));
+  return h('button', { class: 'button plain', type: 'button', title: 'Sign out', on: { click: signOut } }, icon('signOut'), h('span', { class: 'label' }, 'Sign out'));
 }
 
 const CONNECTION_LABELS = { connecting: 'connecting…', live: 'live', down: 'disconnected', stale: 'store unreachable' };
@@ -100,10 +103,10 @@ function rail() {
   };
   watch(['inbox', 'title'], count);
   const add = needsScope('work', h('button', { class: 'button main new', type: 'button', 'aria-keyshortcuts': 'n', on: { click: () => newTask() } }, icon('plus'), 'New task', h('kbd', { 'aria-hidden': 'true' }, 'n')));
-  const keysButton = h('button', { class: 'button plain square help', type: 'button', 'aria-label': 'Keyboard shortcuts', title: 'Keyboard shortcuts (?)', on: { click: help } }, icon('keyboard'));
+  const keysButton = h('button', { class: 'button plain help', type: 'button', 'aria-label': 'Keyboard shortcuts', title: 'Keyboard shortcuts (?)', on: { click: help } }, icon('keyboard'), h('span', { class: 'label' }, 'Keys'));
   return h('header', { class: 'rail' },
     h('a', { class: 'brand', href: '#/' }, h('img', { src: '/mark.svg', alt: '' }), 'Windlass'),
-    add,
+    projectSwitcher(), add,
     h('nav', { 'aria-label': 'Views' }, h('ul', {}, items)),
     h('div', { class: 'footer' }, connectionStatus(), h('div', { class: 'row' }, themeButton(), keysButton, signOutButton())));
 }
@@ -119,7 +122,7 @@ export function mountShell(reconnect) {
     const { path, view, params } = currentRoute();
     for (const link of document.querySelectorAll('.rail nav a')) {
       const linkPath = link.dataset.path;
-      const isCurrent = linkPath === '/' ? path === '/' || path.startsWith('/tasks') || path === '/new' : path.startsWith(linkPath);
+      const isCurrent = linkPath === '/' ? path === '/' || path.startsWith('/tasks') || path === '/new' : path === linkPath || path.startsWith(`${linkPath}/`);
       if (isCurrent) link.setAttribute('aria-current', 'page');
       else link.removeAttribute('aria-current');
     }

@@ -19,6 +19,8 @@ export const state = {
   connection: 'connecting',
   reason: null,
   health: null,
+  defaultAgent: null,
+  pauses: [],
   loaded: false,
   error: null,
 };
@@ -89,6 +91,7 @@ export async function load() {
     state.projects = new Map(projects.map((project) => [project.id, project]));
     Object.assign(state, { blockers, approvals, loaded: true, error: null });
     loadRecent().catch(() => {});
+    loadDefaultAgent().catch(() => {});
   } catch (error) {
     state.error = error;
   }
@@ -103,10 +106,23 @@ async function loadRecent() {
   notify('tasks', 'activity');
 }
 
+// Finds the agent of tasks that name none.
+async function loadDefaultAgent() {
+  const agents = await api.agents();
+  state.defaultAgent = agents.find((agent) => agent.default)?.name ?? null;
+  notify('tasks');
+}
+
 export async function loadHealth() {
-  state.health = await api.health();
-  notify('connection');
-  return state.health;
+  const [health, workers] = await Promise.all([api.health(), api.workers()]);
+  state.health = health;
+  setPauses(workers);
+  return health;
+}
+
+export function setPauses({ pauses }) {
+  state.pauses = pauses;
+  notify('connection', 'tasks');
 }
 
 // Returns a function that runs `callback` after a delay, once for all calls made during the delay.

@@ -9,8 +9,12 @@ function isUnsafeChar(c) {
     || c === 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe007f);
 }
 
+// Matches every character that may have to be escaped. Most texts have none.
+const SUSPECT = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
+
 // Escapes control and invisible characters, by the same rules as for the terminal.
 export function escapeControl(text) {
+  if (!SUSPECT.test(text)) return String(text);
   let escaped = '';
   let previous = ' ';
   const chars = Array.from(String(text));
@@ -69,6 +73,13 @@ const TONE = { in_progress: 'live', blocked: 'warn', completed: 'good', failed: 
 export const statusLabel = (status) => STATUS[status] ?? status;
 export const statusTone = (status) => TONE[status] ?? 'none';
 
+// Returns the name of the agent that works on a task.
+export const agentName = (task, defaultAgent) => task.agent ?? defaultAgent ?? 'default agent';
+
+// Returns true if a task goes on only after a person has answered.
+export const isWaitingForPerson = (task, { approvals }) => task.status === 'blocked'
+  || (task.status === 'in_progress' && approvals.some((approval) => approval.attempt.task === task.id));
+
 // Formats a duration in milliseconds.
 export function formatDuration(ms) {
   if (ms == null) return '';
@@ -114,6 +125,31 @@ export function formatCost(usd) {
   if (usd == null) return '–';
   if (usd === 0) return '$0';
   return usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
+}
+
+// Formats the time until a deadline, such as "4:05".
+export function timeLeft(deadline, now = Date.now()) {
+  const s = Math.max(0, Math.ceil((deadline - now) / 1000));
+  if (s >= 3600) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+  return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, '0')}`;
+}
+
+// Lists the parts of a test run that are not zero. Skipped tests are what the total has besides the others.
+export function testCounts({ passed, failed, errors, total }) {
+  const skipped = Math.max(0, (total ?? 0) - passed - failed - errors);
+  const parts = [`${passed} passed`, failed && `${failed} failed`, errors && plural(errors, 'error'), skipped && `${skipped} skipped`];
+  return parts.filter(Boolean).join(', ');
+}
+
+const ASSERTION = /assert|expected|panicked|error|exception|mismatch|!=|≠|\bgot\b/i;
+
+// Splits the message of a failed test into its first assertion and the rest.
+export function splitFailure(message) {
+  const lines = String(message ?? '').split('\n').filter((line) => line.trim());
+  // pytest marks the assertion with "E".
+  const marked = lines.find((line) => /^E\s+\S/.test(line))?.replace(/^E\s+/, '');
+  const found = marked ?? lines.find((line) => ASSERTION.test(line) && !/^\s*(at |File |Traceback)/.test(line)) ?? lines[0] ?? '';
+  return { assertion: truncate(found.trim(), 400), rest: lines.length > 1 ? lines.join('\n') : '' };
 }
 
 export const tokens = (usage) => (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);

@@ -1,5 +1,11 @@
 // Converts events to timeline items: joins text chunks, and merges a tool's start and end. Has no side effects.
 
+// Agents that do not stream send one event per message. A whole sentence after a whole sentence, without a space between
+// them, is a new message: the chunks of a stream have the space.
+function isNewMessage(before, text) {
+  return /[.!?:)`]$/.test(before) && /^[\p{Lu}`*#-]/u.test(text) && text.trim().length > 12 && /\s/.test(text.trim());
+}
+
 export class TimelineModel {
   constructor() {
     this.items = [];
@@ -7,15 +13,20 @@ export class TimelineModel {
     this.attempt = 0;
     this.plan = null;
     this.open = null;
+    this.divider = null;
+    this.touched = new Set();
+    this.lastTurn = null;
     this.answerText = '';
   }
 
   // Applies an event. Returns the items that are new or changed.
   add(event) {
     const before = this.items.length;
+    this.touched.clear();
     const updated = this.apply(event);
     const fresh = this.items.slice(before);
-    return updated && !fresh.includes(updated) ? [...fresh, updated] : fresh;
+    if (updated) this.touched.add(updated);
+    return [...fresh, ...[...this.touched].filter((item) => !fresh.includes(item))];
   }
 
   push(kind, event, fields = {}) {
@@ -32,9 +43,7 @@ export class TimelineModel {
 
   apply(event) {
     switch (event.type) {
-      case 'task_status':
-        if (event.status === 'in_progress') this.answerText = '';
-        return this.push('status', event, { status: event.status, agent: event.agent_id });
+      case 'task_status': return this.status(event);
       case 'test_result': return this.push('tests', event, { result: event });
       case 'correction_attempt': return this.correction(event);
       // The agent's PermissionRequest event is shown instead.
@@ -43,6 +52,27 @@ export class TimelineModel {
       case 'agent_event': return this.agentEvent(event);
       default: return this.push('activity', event, { type: event.type, text: event.type });
     }
+  }
+
+  // An attempt begins when the task is claimed. Its number is confirmed by the first event of its agent.
+  status(event) {
+    this.stopTools();
+    if (event.status === 'in_progress') {
+      this.answerText = '';
+      this.lastTurn = null;
+      this.attempt += 1;
+      this.divider = this.push('attempt', { seq: `attempt-${event.seq}`, at: event.at }, { number: this.attempt });
+    }
+    return this.push('status', event, { status: event.status, agent: event.agent_id });
+  }
+
+  // Tools that have not ended when the attempt or the turn ends will not end any more.
+  stopTools() {
+    for (const tool of this.tools.values()) {
+      Object.assign(tool, { running: false, stopped: true });
+      this.touched.add(tool);
+    }
+    this.tools.clear();
   }
 
   // Updates the item of the round when the round ends.
@@ -62,10 +92,18 @@ export class TimelineModel {
   agentEvent(logged) {
     if (logged.attempt !== this.attempt) {
       this.attempt = logged.attempt;
-      if (logged.attempt > 1) this.push('attempt', { seq: `attempt-${logged.attempt}-${logged.seq}`, at: logged.at }, { number: logged.attempt });
+      if (this.divider) {
+        this.divider.number = logged.attempt;
+        this.touched.add(this.divider);
+      } else {
+        this.divider = this.push('attempt', { seq: `attempt-${logged.seq}`, at: logged.at }, { number: logged.attempt });
+      }
     }
     const event = logged.envelope.event;
     const turn = logged.envelope.turn;
+    // A new turn begins a new message.
+    if (this.lastTurn != null && turn !== this.lastTurn) this.close();
+    this.lastTurn = turn;
     switch (event.type) {
       case 'Text': return this.appendText('text', logged, event.text);
       case 'Thought': return this.appendText('thought', logged, event.text);
@@ -113,7 +151,7 @@ export class TimelineModel {
   appendText(kind, logged, text) {
     if (kind === 'text') this.answerText += text;
     if (this.open?.kind === kind) {
-      this.open.text += text;
+      this.open.text += isNewMessage(this.open.text, text) ? `\n\n${text}` : text;
       return this.open;
     }
     this.close();
@@ -126,6 +164,7 @@ export class TimelineModel {
     const withoutSpace = (text) => text.replace(/\s+/g, '');
     const known = withoutSpace(this.answerText).includes(withoutSpace(event.text ?? ''));
     this.answerText = '';
+    this.stopTools();
     return this.push('end', logged, { text: known ? '' : event.text, usage: event.usage });
   }
 }

@@ -7,7 +7,7 @@ use windlass_tasks::AttemptNumber;
 
 use super::extract::{PathId, QueryParams};
 use crate::board::Board;
-use crate::diff::{Diff, parse_and_highlight};
+use crate::diff::{Diff, DiffPart, parse_diff};
 use crate::error::{ApiError, JsonResponse};
 use crate::state::AppState;
 
@@ -19,6 +19,10 @@ pub(super) struct DiffQuery {
     /// is kept.
     #[param(value_type = Option<u32>)]
     attempt: Option<AttemptNumber>,
+    /// Only this file, with more lines than a whole change shows of each file.
+    path: Option<String>,
+    /// Whether the lines are highlighted, which takes time; default `true`.
+    highlight: Option<bool>,
 }
 
 /// Returns a task's change as a diff with syntax highlighting.
@@ -33,8 +37,12 @@ pub(super) async fn show(
     // Limited, so that highlighting does not slow down other requests.
     let permit = state.highlighters.acquire().await;
     let _permit = permit.map_err(|error| ApiError::internal(error.to_string()))?;
-    let highlighted = tokio::task::spawn_blocking(move || parse_and_highlight(&text)).await;
-    highlighted
+    let part = DiffPart {
+        path: query.path,
+        highlight: query.highlight.unwrap_or(true),
+    };
+    let parsed = tokio::task::spawn_blocking(move || parse_diff(&text, &part)).await;
+    parsed
         .map(JsonResponse)
         .map_err(|error| ApiError::internal(error.to_string()))
 }

@@ -131,9 +131,26 @@ pub(super) async fn accept(store: VisibleStore, PathId(id): PathId) -> ApiResult
     Ok(JsonResponse(store.accept(id).await?))
 }
 
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MergeQuery {
+    /// Returns what would be merged, and changes nothing.
+    #[serde(default)]
+    #[param(value_type = Option<bool>)]
+    dry_run: bool,
+}
+
 /// Merges a task's branch into the current branch. A task that needs a review must be accepted first.
-#[utoipa::path(post, path = "/tasks/{id}/merge", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = schema::Merge), (status = 409, description = "The current state does not allow it.")))]
-pub(super) async fn merge(board: Board, PathId(id): PathId) -> ApiResult<serde_json::Value> {
+#[utoipa::path(post, path = "/tasks/{id}/merge", params(("id" = i64, Path), MergeQuery), responses((status = 200, description = "Success.", body = schema::Merge), (status = 409, description = "The current state does not allow it.")))]
+pub(super) async fn merge(
+    board: Board,
+    PathId(id): PathId,
+    QueryParams(query): QueryParams<MergeQuery>,
+) -> ApiResult<serde_json::Value> {
+    if query.dry_run {
+        return Ok(JsonResponse(board.preview_merge(id).await?));
+    }
     let (_, merged) = board.merge(id).await?;
     Ok(JsonResponse(merged))
 }

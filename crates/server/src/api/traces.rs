@@ -1,10 +1,13 @@
 //! Traces of attempts and requests.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use axum::extract::Path;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use windlass_core::{Timestamp, TraceError, TraceNode};
-use windlass_tasks::TaskId;
+use windlass_core::{Timestamp, TraceError, TraceNode, Usage};
+use windlass_tasks::{Attempt, AttemptStatus, TaskId};
 
 use super::extract::{PathId, QueryParams};
 use super::schema;
@@ -44,6 +47,18 @@ pub(super) struct TraceSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<schema::TraceError>)]
     error: Option<TraceError>,
+    /// The attempt of the task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    attempt: Option<u32>,
+    /// How the attempt ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<schema::AttemptStatus>)]
+    outcome: Option<AttemptStatus>,
+    /// Tokens and cost of all steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<schema::Usage>)]
+    usage: Option<Usage>,
 }
 
 /// Lists the newest traces.
@@ -81,10 +96,24 @@ async fn summaries(
 ) -> Result<JsonResponse<Vec<TraceSummary>>, ApiError> {
     let limit = limit.unwrap_or(MAX_PAGE).clamp(1, MAX_PAGE);
     let mut summaries = Vec::new();
+    let mut attempts: HashMap<TaskId, Vec<Attempt>> = HashMap::new();
     for id in store.traces(task, limit).await? {
         let root = store.trace(id.clone()).await?;
+        let task_id = task.or_else(|| task_of_trace(&id));
+        let attempt = attempt_of_trace(&id);
+        if let Some(task_id) = task_id
+            && let Entry::Vacant(slot) = attempts.entry(task_id)
+        {
+            slot.insert(store.attempts(task_id).await?);
+        }
+        let known = task_id.and_then(|task_id| attempts.get(&task_id));
+        let mut known = known.into_iter().flatten();
+        let known = known.find(|known| Some(known.number) == attempt);
         summaries.push(TraceSummary {
-            task_id: task.or_else(|| task_of_trace(&id)),
+            task_id,
+            attempt: known.map(|known| known.number),
+            outcome: known.and_then(|known| known.outcome),
+            usage: usage(&root),
             id,
             name: root.name,
             agent: root.agent,
@@ -94,4 +123,20 @@ async fn summaries(
         });
     }
     Ok(JsonResponse(summaries))
+}
+
+/// Returns the number of the attempt that a trace is of: `task-7-attempt-2` is of the second one.
+fn attempt_of_trace(id: &str) -> Option<u32> {
+    id.strip_prefix("task-")?.rsplit('-').next()?.parse().ok()
+}
+
+/// Returns the usage of a step, or of the steps in it.
+fn usage(node: &TraceNode) -> Option<Usage> {
+    if let Some(usage) = &node.usage {
+        return Some(usage.clone());
+    }
+    let mut parts = node.children.iter().filter_map(usage);
+    let mut sum = parts.next()?;
+    parts.for_each(|part| sum += &part);
+    Some(sum)
 }

@@ -20,6 +20,12 @@ impl Board {
         Ok(self.host_ops.diff(&task, attempt).await?)
     }
 
+    /// Returns what merging a task's branch would do, and changes nothing.
+    pub(crate) async fn preview_merge(&self, id: TaskId) -> Result<Value, ApiError> {
+        let task = self.store.task(id).await?;
+        Ok(self.host_ops.preview_merge(&task).await?)
+    }
+
     /// Merges a task's branch into the current branch.
     pub(crate) async fn merge(&self, id: TaskId) -> Result<(Task, Value), ApiError> {
         let task = self.store.task(id).await?;

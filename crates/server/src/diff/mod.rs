@@ -116,9 +116,46 @@ impl Span {
     }
 }
 
-/// Parses and highlights a change. This takes time and must not run on an async thread.
-pub(crate) fn parse_and_highlight(text: &str) -> Diff {
-    let mut diff = parse(text, DiffLimits::default());
-    highlight::highlight(&mut diff);
+/// What is wanted of a change.
+#[derive(Debug, Clone)]
+pub(crate) struct DiffPart {
+    /// Only this file.
+    pub(crate) path: Option<String>,
+    /// Whether the lines are highlighted.
+    pub(crate) highlight: bool,
+}
+
+/// Parses a change and highlights it. This takes time and must not run on an async thread.
+pub(crate) fn parse_diff(text: &str, part: &DiffPart) -> Diff {
+    let mut diff = match &part.path {
+        None => parse(text, DiffLimits::default()),
+        Some(path) => parse_file(text, path),
+    };
+    if part.highlight {
+        highlight::highlight(&mut diff);
+    }
     diff
+}
+
+/// Parses one file of a change. It can have as many lines as a whole change.
+fn parse_file(text: &str, path: &str) -> Diff {
+    let limits = DiffLimits::default();
+    let limits = DiffLimits {
+        lines: limits.all_lines,
+        ..limits
+    };
+    let mut parsed = sections(text).map(|section| parse(section, limits));
+    let found = parsed.find(|diff| diff.files.iter().any(|file| file.path == path));
+    found.unwrap_or_default()
+}
+
+/// Splits git's output before each file.
+fn sections(text: &str) -> impl Iterator<Item = &str> {
+    let starts = text.match_indices("\ndiff --git ").map(|(at, _)| at + 1);
+    let starts: Vec<usize> = std::iter::once(0).chain(starts).collect();
+    let ends = starts.clone().into_iter().skip(1).chain([text.len()]);
+    starts
+        .into_iter()
+        .zip(ends)
+        .map(|(start, end)| &text[start..end])
 }

@@ -2,7 +2,46 @@
 
 use proptest::prelude::*;
 
-use super::{Diff, DiffLimits, FileChangeKind, LineKind, parse, parse_and_highlight};
+use super::{Diff, DiffLimits, DiffPart, FileChangeKind, LineKind, parse, parse_diff};
+
+fn parse_and_highlight(text: &str) -> Diff {
+    let whole = DiffPart {
+        path: None,
+        highlight: true,
+    };
+    parse_diff(text, &whole)
+}
+
+#[test]
+fn one_file_is_parsed_without_those_before_it() {
+    let lines = 4_000;
+    let large = |name: &str| {
+        let added = "+x\n".repeat(lines);
+        format!(
+            "diff --git a/{name} b/{name}\n--- a/{name}\n+++ b/{name}\n@@ -0,0 +1,{lines} @@\n{added}"
+        )
+    };
+    let text: String = ["a.rs", "b.rs", "c.rs", "d.rs", "e.rs", "f.rs"]
+        .into_iter()
+        .map(large)
+        .collect();
+    let shown = |part: &DiffPart| -> Vec<(String, usize, bool)> {
+        let files = parse_diff(&text, part).files.into_iter();
+        files
+            .map(|file| (file.path, file.hunks[0].lines.len(), file.truncated))
+            .collect()
+    };
+    let part = DiffPart {
+        path: Some("f.rs".to_owned()),
+        highlight: false,
+    };
+    assert_eq!(shown(&part), [("f.rs".to_owned(), lines, false)]);
+    let part = DiffPart {
+        path: Some("nothing.rs".to_owned()),
+        highlight: false,
+    };
+    assert_eq!(shown(&part), []);
+}
 
 fn parse_default(text: &str) -> Diff {
     parse(text, DiffLimits::default())

@@ -68,6 +68,10 @@ impl HostOps for TestHostOps {
         })
     }
 
+    fn preview_merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>> {
+        self.merge(task)
+    }
+
     fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentCard>, HostOpsError>> {
         Box::pin(async {
             Ok(vec![AgentCard {

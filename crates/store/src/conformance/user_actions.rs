@@ -1,7 +1,7 @@
 //! User actions: cancel, answer, decide, list.
 
 use serde_json::json;
-use windlass_core::{PermissionKind, PermissionOption, TraceNode, Usage};
+use windlass_core::{PermissionKind, PermissionOption, Timestamp, TraceNode, Usage};
 use windlass_tasks::{
     AttemptStatus, LeaseStatus, NewApproval, NewTask, Outcome, Release, StoreError, TaskId,
     TaskStatus,
@@ -170,6 +170,7 @@ pub(super) async fn approval_is_decided_once(on: StoreUnderTest) -> CaseResult {
             kind: PermissionKind::RejectOnce,
             label: "No".to_owned(),
         }],
+        deadline: Some(Timestamp(1_800_000_000_000)),
     };
     let approval = on.store.request_approval(new.clone()).await?;
     same!(approval.request, new);

@@ -88,6 +88,13 @@ impl HostOps for LocalHostOps {
         })
     }
 
+    fn preview_merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>> {
+        Box::pin(async move {
+            let merged = task::preview_merge(&*self.store, &self.clones, task).await;
+            merged.map_err(|error| HostOpsError::Refused(error.to_string()))
+        })
+    }
+
     fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentCard>, HostOpsError>> {
         Box::pin(async move {
             let app = App {

@@ -1,7 +1,7 @@
 // An agent requests permission to write a file; the user allows it in the dashboard; the file is written.
 
 import { appendFileSync } from 'node:fs';
-import { assert, test } from './harness.mjs';
+import { assert, assertEqual, test } from './harness.mjs';
 
 await test(async ({ app, browser }) => {
   const model = app.spawn(['model', '--script', `${process.env.WORLD}/model.json`]);
@@ -18,9 +18,12 @@ await test(async ({ app, browser }) => {
   assert(text.includes('done.txt') && text.includes('requests permission'), `the request shows the tool and its input: ${text}`);
   assert(await page.title().then((title) => title.startsWith('(1)')), 'the title of the page counts the request');
   assert(text.startsWith('#1 Write it down') && text.includes('careful requests'), `the request names the task and the agent: ${text}`);
-  // The board does not show the task as busy while it waits for a decision.
+  assert(/\d:\d\d left/.test(text), `the request says how much time is left: ${text}`);
+  assertEqual(text.split('done.txt').length - 1, 1, `the path is shown once: ${text}`);
+  assertEqual(await request.getByRole('button').first().innerText(), 'Allow once', 'the label does not depend on the agent');
+  // The task waits for a person, not for the agent.
   await browser.navigate(page, '/');
-  const card = page.locator('[data-column="in_progress"] .card[data-needs-approval="true"]');
+  const card = page.locator('[data-column="blocked"] .card[data-needs-approval="true"]');
   await card.waitFor();
   assert((await card.innerText()).includes('requests permission: fs_write done.txt'), await card.innerText());
   const recent = page.locator('.recent li', { hasText: 'Needs approval' });

@@ -34,7 +34,7 @@ await test(async ({ app, browser }) => {
   await keyboard.press('Enter');
   await page.locator('.proof').waitFor();
   await keyboard.press('2');
-  await page.locator('.diff').waitFor();
+  await page.locator('.dl.add').first().waitFor();
   await keyboard.press('3');
   await page.locator('.run').first().waitFor();
   await keyboard.press('m');

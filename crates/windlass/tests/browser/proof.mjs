@@ -29,8 +29,9 @@ await test(async ({ app, browser }) => {
 
   const tab = (name) => page.getByRole('tab', { name }).click();
   await tab('Changes');
-  assert((await page.locator('.diff tr.add').innerText()).includes('Hello, ${1:-world}!'), 'the change is shown');
-  assert(await page.locator('.diff [class^="s-"]').count() > 0, 'code is highlighted');
+  assert((await page.locator('.dl.add').innerText()).includes('Hello, ${1:-world}!'), 'the change is shown');
+  // The highlighting follows the lines.
+  await page.locator('.dl [class^="s-"]').first().waitFor();
   await tab('Tests');
   await page.locator('.run').nth(1).waitFor();
   assertEqual(await page.locator('.run summary .pill').allInnerTexts(), ['passed', 'failed'], 'both runs, newest first');
@@ -43,6 +44,8 @@ await test(async ({ app, browser }) => {
 
   await browser.navigate(page, '/tasks/1');
   await page.getByRole('button', { name: 'Merge' }).click();
+  const dialogText = await page.locator('dialog').innerText();
+  assert(dialogText.includes('main') && dialogText.includes('1 file'), `the dialog names the branch and the files: ${dialogText}`);
   await page.locator('dialog').getByRole('button', { name: 'Merge' }).click();
   await page.locator('.toasts').getByText('into main').waitFor();
   assert(readFileSync(`${process.env.WORLD}/project/greet.sh`, 'utf8').includes('${1:-world}'), 'the checkout has the change');

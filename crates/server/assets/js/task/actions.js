@@ -1,19 +1,26 @@
-// The actions on a task: merge, retry, cancel.
+// The actions on a task: edit, pause, retry, cancel, merge.
 
 import { needsScope } from '../access.js';
 import { api } from '../api.js';
+import { canEdit, editTask } from '../board/edit.js';
 import { h } from '../dom.js';
 import { bind } from '../keys.js';
-import { putTask } from '../store.js';
+import { putTask, refreshTask } from '../store.js';
 import { plural } from '../text.js';
+import { facts, notice } from '../widgets/common.js';
 import { confirm } from '../widgets/dialog.js';
 import { icon } from '../widgets/icon.js';
-import { runAction, toast } from '../widgets/toast.js';
+import { runAction, toast, toastAction } from '../widgets/toast.js';
 
 // The scope that each action needs.
-const SCOPES = { cancel: 'approve', retry: 'work', merge: 'approve' };
+const SCOPES = { edit: 'work', pause: 'work', resume: 'work', cancel: 'approve', retry: 'work', merge: 'approve' };
+
+const SHOWN_FILES = 8;
 
 const can = {
+  edit: canEdit,
+  pause: (task) => ['pending', 'blocked'].includes(task.status) && !task.paused,
+  resume: (task) => task.paused,
   cancel: (task) => ['pending', 'in_progress', 'blocked'].includes(task.status),
   retry: (task) => ['failed', 'cancelled', 'blocked'].includes(task.status),
   merge: (task) => task.status === 'completed' && Boolean(task.branch),
@@ -28,20 +35,46 @@ async function cancel(task) {
   toast('good', `Cancelling task ${task.id}.`);
 }
 
+async function pause(task) {
+  putTask(await api.pause(task.id));
+  toast('good', `Task ${task.id} is paused: no worker takes it.`);
+}
+
+async function resume(task) {
+  putTask(await api.resume(task.id));
+  toast('good', `Task ${task.id} is back in the queue.`);
+}
+
 async function retry(task) {
   putTask(await api.retry(task.id));
   toast('good', `Task ${task.id} is back in the queue.`);
 }
 
-const warnings = async (task) => ((await api.proof(task.id))?.warnings ?? []).map((warning) => `${warning.kind}: ${warning.detail}`);
+// What the merge would do: the branch it goes to, the files, and the warnings of the proof.
+async function mergeSummary(task) {
+  const [preview, proof] = await Promise.all([api.mergePreview(task.id), api.proof(task.id).catch(() => null)]);
+  const warnings = proof?.warnings ?? [];
+  const files = preview.files ?? [];
+  return h('div', { class: 'fields' },
+    facts([
+      ['From', h('code', {}, task.branch)],
+      ['Into', h('code', {}, preview.into ?? 'the current branch')],
+      ['Files', files.length > 0 && [plural(files.length, 'file'), h('ul', { class: 'cases' }, files.slice(0, SHOWN_FILES).map((path) => h('li', {}, h('code', {}, path))), files.length > SHOWN_FILES && h('li', { class: 'muted' }, `and ${files.length - SHOWN_FILES} more`))]],
+    ]),
+    preview.status === 'nothing' && notice('good', 'Nothing to merge: the branch already has the change.'),
+    warnings.map((warning) => notice('warn', warning.detail ?? warning)),
+    h('p', { class: 'small muted' }, 'The merge is refused if it would overwrite an uncommitted edit.'));
+}
 
 async function merge(task) {
+  const summary = await mergeSummary(task);
   const confirmed = task.needs_review
-    ? await confirm(`Accept the warnings and merge ${task.branch}?`, (await warnings(task)).join('\n'), 'Accept and merge', { danger: true })
-    : await confirm(`Merge ${task.branch}?`, 'Merges the branch into the project\'s current branch. Aborts if an uncommitted edit would be overwritten.', 'Merge');
+    ? await confirm('Accept the warnings and merge?', summary, 'Accept and merge', { danger: true })
+    : await confirm('Merge this change?', summary, 'Merge');
   if (!confirmed) return;
   if (task.needs_review) putTask(await api.accept(task.id));
   const merged = await api.merge(task.id);
+  refreshTask(task.id);
   if (merged?.status === 'nothing') {
     toast('good', 'Already up to date.');
   } else {
@@ -50,13 +83,19 @@ async function merge(task) {
   }
 }
 
+// After a conflict, the task can be done again on the current commit.
+const afterConflict = (task) => (error) => error.status === 409 && can.retry(task) && toastAction('Retry on the current commit', (event) => runAction(event.currentTarget, () => retry(task)));
+
 export function actions(current) {
   const button = (name, iconName, label, run, kind = '') => {
     const node = needsScope(SCOPES[name], h('button', { class: `button ${kind}`, type: 'button', data: { action: name } }, icon(iconName), label));
-    node.addEventListener('click', () => runAction(node, () => run(current())));
+    node.addEventListener('click', () => runAction(node, () => run(current()), afterConflict(current())));
     return [name, node];
   };
   const buttons = new Map([
+    button('edit', 'edit', 'Edit', (task) => editTask(task)),
+    button('pause', 'pause', 'Pause', pause),
+    button('resume', 'play', 'Resume', resume),
     button('cancel', 'stop', 'Cancel', cancel),
     button('retry', 'retry', 'Retry', retry),
     button('merge', 'merge', 'Merge', merge, 'main'),
@@ -65,6 +104,6 @@ export function actions(current) {
   return {
     node: h('div', { class: 'row actions' }, [...buttons.values()]),
     update: (task) => { for (const [name, node] of buttons) node.hidden = !can[name](task); },
-    keys: () => [bind('m', press('merge')), bind('r', press('retry')), bind('x', press('cancel'))],
+    keys: () => [bind('m', press('merge')), bind('r', press('retry')), bind('e', press('edit')), bind('x', press('cancel'))],
   };
 }

@@ -1,60 +1,150 @@
-// The change as a diff. The server sends the syntax highlighting.
+// The change of a task, for review. The server sends the syntax highlighting.
 
 import { api } from '../api.js';
-import { h } from '../dom.js';
-import { plural } from '../text.js';
-import { emptyState, loadInto, notice, pill } from '../widgets/common.js';
+import { fill, h } from '../dom.js';
+import { bind } from '../keys.js';
+import { reviewButton } from '../review/decide.js';
+import { Drafts } from '../review/drafts.js';
+import { DiffView } from '../review/view.js';
+import { emptyState, loadInto } from '../widgets/common.js';
 import { icon } from '../widgets/icon.js';
 
-const STYLE = /^[a-z]{1,12}$/;
-const SIGN = { add: '+', del: '−', context: ' ' };
-const TONE = { added: 'good', deleted: 'bad', renamed: 'live' };
+const MODE_KEY = 'windlass.diff-mode';
 
-function diffLine(row) {
-  const spans = row.spans.map((part) => h('span', { class: STYLE.test(part.style ?? '') ? `s-${part.style}` : '' }, part.text));
-  return h('tr', { class: row.kind }, h('td', { class: 'line-number' }, row.old == null ? '' : String(row.old)), h('td', { class: 'line-number' }, row.new == null ? '' : String(row.new)),
-    h('td', { class: 'sign' }, SIGN[row.kind] ?? ' '), h('td', { class: 'text' }, spans));
+function storedMode() {
+  try {
+    return localStorage.getItem(MODE_KEY) === 'split' ? 'split' : 'unified';
+  } catch {
+    return 'unified';
+  }
 }
 
-function fileCard(file) {
-  const name = file.old_path && file.old_path !== file.path ? `${file.old_path} → ${file.path}` : file.path;
-  const rows = file.hunks.flatMap((hunk) => [h('tr', { class: 'hunk' }, h('td', { colspan: '4' }, hunk.header)), ...hunk.lines.map(diffLine)]);
-  return h('details', { class: 'panel file', open: true },
-    h('summary', {}, h('span', { class: 'chevron' }, icon('chevron')), h('code', { class: 'truncate' }, name), file.change !== 'modified' && pill(file.change, TONE[file.change] ?? 'none'),
-      h('span', { class: 'line-counts num' }, h('span', { class: 'plus' }, `+${file.added}`), ' ', h('span', { class: 'minus' }, `−${file.removed}`))),
-    rows.length > 0 && h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Changes in ${file.path}` }, h('table', { class: 'diff' }, h('tbody', {}, rows))),
-    rows.length === 0 && h('p', { class: 'placeholder' }, 'No lines to show: binary file, empty file or mode change.'),
-    file.truncated && h('p', { class: 'placeholder' }, 'The rest of this file is omitted.'));
+// The versions to choose from, the newest first: every attempt that has a change.
+function versions(attempts) {
+  const label = (attempt) => `Version ${attempt.number} (${attempt.outcome ?? 'running'})`;
+  return attempts.filter((attempt) => attempt.commit).map((attempt) => ({ number: attempt.number, label: label(attempt) })).reverse();
 }
 
-function diffView(diff) {
-  if (diff.files.length === 0) return emptyState('file', 'No changes');
-  const [added, removed] = ['added', 'removed'].map((side) => diff.files.reduce((sum, file) => sum + file[side], 0));
-  return h('div', { class: 'stack' },
-    h('p', { class: 'small muted num' }, `${plural(diff.files.length, 'file')}, ${added} added and ${plural(removed, 'line')} removed`),
-    diff.truncated && notice('warn', 'The change is too large to show completely.'),
-    diff.files.map(fileCard));
+class Changes {
+  constructor({ id, task }) {
+    this.id = id;
+    this.task = task;
+    this.mode = storedMode();
+    this.node = h('div', { class: 'changes' });
+    this.stops = [bind('d', () => this.setMode(this.mode === 'split' ? 'unified' : 'split')), bind('v', () => this.markViewed())];
+    this.refresh();
+  }
+
+  refresh() {
+    this.shownStatus = this.task()?.status;
+    loadInto(this.node, () => api.attempts(this.id), (attempts) => {
+      this.reviews = [];
+      this.versions = versions(attempts);
+      if (this.versions.length === 0 && !this.task()?.branch) {
+        return emptyState('file', 'No changes yet', h('p', {}, 'The change of every attempt is shown here, also if the attempt fails. Your checkout is unchanged until you merge.'));
+      }
+      this.to = this.versions[0]?.number ?? null;
+      this.from = null;
+      this.body = h('div', { class: 'review-body' });
+      this.bar = h('div', { class: 'review-bar' });
+      this.show();
+      return h('div', { class: 'stack' }, this.bar, this.body);
+    });
+  }
+
+  // Two selects: what is compared, and with what.
+  pickers() {
+    if (this.versions.length < 2) return null;
+    const option = (value, label, selected) => h('option', { value: String(value), selected }, label);
+    const to = h('select', { class: 'input', 'aria-label': 'Version' }, this.versions.map(({ number, label }) => option(number, label, number === this.to)));
+    const earlier = this.versions.filter(({ number }) => number < this.to);
+    const from = h('select', { class: 'input', 'aria-label': 'Compared with' }, option('', 'compared with the base', this.from == null), earlier.map(({ number }) => option(number, `compared with version ${number}`, number === this.from)));
+    to.addEventListener('change', () => {
+      this.to = Number(to.value);
+      if (this.from >= this.to) this.from = null;
+      this.show();
+    });
+    from.addEventListener('change', () => {
+      this.from = from.value ? Number(from.value) : null;
+      this.show();
+    });
+    return [to, from];
+  }
+
+  modeButton() {
+    const button = h('button', { class: 'button', type: 'button', 'aria-pressed': String(this.mode === 'split'), title: 'Side by side (d)', data: { action: 'split' } }, icon('split'), 'Side by side');
+    button.addEventListener('click', () => this.setMode(this.mode === 'split' ? 'unified' : 'split'));
+    this.updateMode = () => button.setAttribute('aria-pressed', String(this.mode === 'split'));
+    return button;
+  }
+
+  setMode(mode) {
+    this.mode = mode;
+    try {
+      localStorage.setItem(MODE_KEY, mode);
+    } catch {
+      // Without storage, the choice applies to this page only.
+    }
+    this.view?.setMode(mode);
+    this.updateMode?.();
+  }
+
+  // Marks the file at the top of the window as viewed.
+  markViewed() {
+    const view = this.view?.views.find((entry) => entry.node.getBoundingClientRect().bottom > 120);
+    view?.setViewed(!view.viewed);
+  }
+
+  query() {
+    if (this.from != null) return { from: this.from, to: this.to };
+    // The newest version of a completed task is what its branch has.
+    return this.to == null ? {} : { attempt: this.to };
+  }
+
+  show() {
+    const query = this.query();
+    // A review is of the newest version as a whole. Older ones are read only.
+    const reviewable = false;
+    const drafts = new Drafts(this.id, this.to);
+    const button = reviewable && reviewButton({ current: this.task, version: this.to, drafts, onDone: () => this.refresh() });
+    fill(this.bar, this.pickers(), h('span', { class: 'space' }), this.modeButton(), button?.node);
+    this.view?.remove();
+    fill(this.body);
+    const load = () => api.diff(this.id, { ...query, highlight: false });
+    const started = performance.now();
+    loadInto(this.body, load, (diff) => {
+      const view = new DiffView(diff, {
+        task: this.id, version: reviewable ? this.to : null, drafts, reviews: this.reviews, mode: this.mode,
+        loadFile: async (path) => (await api.diff(this.id, { ...query, path })).files[0],
+      });
+      this.view = view;
+      drafts.onChange(() => {
+        view.onDrafts();
+        button?.update();
+      });
+      performance.measure('windlass.diff', { start: started });
+      this.highlight(view, query);
+      return view.node;
+    });
+  }
+
+  // Highlighting takes longer than showing the change, so it follows.
+  highlight(view, query) {
+    api.diff(this.id, query).then((diff) => this.view === view && view.setHighlighted(diff)).catch(() => {});
+  }
+
+  leave() {
+    this.view?.remove();
+    for (const stop of this.stops) stop();
+  }
 }
 
-// The changes to choose from: that on the task's branch first, then those of attempts, the newest first.
-function choices(task, attempts) {
-  const kept = attempts.filter((attempt) => attempt.commit).reverse();
-  const label = (attempt) => `Attempt ${attempt.number} (${attempt.outcome ?? 'running'})`;
-  return [...(task?.branch ? [{ label: `Branch ${task.branch}` }] : []), ...kept.map((attempt) => ({ attempt: attempt.number, label: label(attempt) }))];
-}
-
-export function changes({ id, task }) {
-  const node = h('div');
-  const refresh = () => loadInto(node, () => api.attempts(id), (attempts) => {
-    const list = choices(task(), attempts);
-    if (list.length === 0) return emptyState('file', 'No changes yet', h('p', {}, 'The change of every attempt is shown here, also if the attempt fails. Your checkout is unchanged until you merge.'));
-    const body = h('div');
-    const show = ({ attempt }) => { body.replaceChildren(); loadInto(body, () => api.diff(id, attempt), diffView); };
-    const select = h('select', { class: 'input', 'aria-label': 'Change' }, list.map((choice, index) => h('option', { value: String(index) }, choice.label)));
-    select.addEventListener('change', () => show(list[Number(select.value)]));
-    show(list[0]);
-    return h('div', { class: 'stack' }, list.length > 1 && select, body);
-  });
-  refresh();
-  return { node, refresh: () => !node.querySelector('.file') && refresh() };
+export function changes(page) {
+  const view = new Changes(page);
+  return {
+    node: view.node,
+    // A change under review stays in place while events arrive; a new status may bring a new version.
+    refresh: () => (!view.view || page.task()?.status !== view.shownStatus) && view.refresh(),
+    leave: () => view.leave(),
+  };
 }

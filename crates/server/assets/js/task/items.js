@@ -2,7 +2,7 @@
 
 import { fill, h } from '../dom.js';
 import { markdown } from '../markdown.js';
-import { count, firstLine, formatCost, formatDateTime, formatDuration, formatTime, inputSummary, progress, statusLabel, statusTone, toText } from '../text.js';
+import { count, firstLine, formatCost, formatDateTime, formatDuration, formatTime, inputSummary, progress, statusLabel, statusTone, testCounts, toText } from '../text.js';
 import { pill, testBar } from '../widgets/common.js';
 import { icon } from '../widgets/icon.js';
 import { patch, toolBody } from './tool.js';
@@ -54,8 +54,8 @@ function tool(item) {
     node,
     update(next) {
       current = next;
-      node.dataset.state = next.running ? 'running' : next.success === false ? 'bad' : 'good';
-      fill(state, next.running ? pill('running', 'live') : [next.success === false && pill('failed', 'bad'), formatDuration(next.durationMs)]);
+      node.dataset.state = next.running ? 'running' : next.stopped ? 'stopped' : next.success === false ? 'bad' : 'good';
+      fill(state, next.running ? pill('running', 'live') : next.stopped ? pill('stopped', 'none') : [next.success === false && pill('failed', 'bad'), formatDuration(next.durationMs)]);
       render();
     },
   };
@@ -78,10 +78,10 @@ function correction(item) {
 }
 
 function tests(item) {
-  const { status, passed, failed, errors, total, duration } = item.result;
+  const { status, passed, total, duration } = item.result;
   const tone = status === 'passed' ? 'good' : 'bad';
-  const summary = total ? `${passed} of ${total} passed${failed ? `, ${failed} failed` : ''}${errors ? `, ${errors} errors` : ''}` : '';
-  return { node: row('tests', 'flask', item.at, h('div', { class: 'line' }, h('b', {}, 'Tests'), pill(status, tone), h('span', { class: 'muted small num' }, summary, summary && ' · ', formatDuration(duration * 1000))), total > 0 && testBar(item.result)) };
+  const summary = total ? `${passed} of ${total} passed` : '';
+  return { node: row('tests', 'flask', item.at, h('div', { class: 'line' }, h('b', {}, 'Tests'), pill(status, tone), h('span', { class: 'muted small num', title: testCounts(item.result) }, summary, summary && ' · ', formatDuration(duration * 1000))), total > 0 && testBar(item.result)) };
 }
 
 function end(item) {
@@ -97,7 +97,15 @@ const MAKE = {
   tests,
   end,
   status: (item) => ({ node: row('status', item.status === 'completed' ? 'seal' : item.status === 'blocked' ? 'question' : 'anchor', item.at, h('div', { class: 'line' }, pill(statusLabel(item.status), statusTone(item.status)), h('span', { class: 'muted small' }, item.agent))) }),
-  attempt: (item) => ({ node: h('li', { class: 'attempt-mark' }, h('span', {}, `Attempt ${item.number}`)) }),
+  attempt: (item) => {
+    const label = h('span', {});
+    const node = h('li', { class: 'attempt-mark' }, label);
+    const update = (current) => {
+      fill(label, `Attempt ${current.number}`);
+      node.hidden = current.number < 2;
+    };
+    return { node, update };
+  },
   activity: (item) => ({ node: row('activity', 'chevron', item.at, h('p', { class: 'small' }, item.text)) }),
   plan: (item) => ({ node: row('plan', 'list', item.at, h('p', { class: 'small' }, `Plan: ${progress(item.entries)}`)) }),
   permission: (item) => ({ node: row('permission', 'shield', item.at, h('p', {}, 'Requests permission to use ', h('b', {}, item.tool), ' ', h('code', {}, inputSummary(item.input)))) }),

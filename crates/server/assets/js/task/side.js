@@ -2,14 +2,18 @@
 
 import { api } from '../api.js';
 import { fill, h } from '../dom.js';
+import { goalOf } from '../goals/model.js';
 import { markdown } from '../markdown.js';
-import { count, formatCost, formatDateTime, formatDuration, isTracked, plural, progress, shortHash } from '../text.js';
+import { state } from '../store.js';
+import { agentName, count, formatCost, formatDateTime, formatDuration, isTracked, plural, progress, shortHash } from '../text.js';
 import { facts, notice, panel, testBar } from '../widgets/common.js';
 import { icon } from '../widgets/icon.js';
 
 // The kinds of test cases that differ from the run before the change, in the order shown.
 const CASES = [['broken', 'Broken'], ['still_failing', 'Still failing'], ['skipped', 'Skipped now'], ['removed', 'Removed'], ['flaky', 'Flaky'], ['fixed', 'Fixed'], ['new', 'New']];
 const SHOWN_CASES = 20;
+const FOLD_CHARS = 600;
+const FOLD_LINES = 12;
 
 function caseRows(cases) {
   return CASES.filter(([key]) => cases?.[key]?.length > 0).map(([key, label]) => {
@@ -56,14 +60,30 @@ function planCard(entries) {
   { aside: h('span', { class: 'muted small num' }, progress(entries)) });
 }
 
+// A long text is folded, so that what follows it stays in view.
+function folded(text) {
+  const long = text.length > FOLD_CHARS || text.split('\n').length > FOLD_LINES;
+  if (!long) return markdown(text);
+  const body = h('div', { class: 'fold', data: { open: false } }, markdown(text));
+  const button = h('button', { class: 'button plain small', type: 'button', 'aria-expanded': 'false' }, 'Show all');
+  button.addEventListener('click', () => {
+    const open = body.dataset.open !== 'true';
+    body.dataset.open = open;
+    button.setAttribute('aria-expanded', String(open));
+    button.textContent = open ? 'Show less' : 'Show all';
+  });
+  return [body, button];
+}
+
 function factsCard(task) {
   const used = task.usage ?? {};
   return panel('Details', facts([
-    ['Agent', task.agent ?? 'default'],
+    ['Agent', agentName(task, state.defaultAgent)],
     ['Kind', task.kind],
     ['Priority', `${task.priority}, step ${task.workflow_step}`],
     ['Attempt', `${task.attempt} of ${task.max_attempts}`],
     ['Depends on', task.dependencies.length > 0 && task.dependencies.map((id, index) => [index > 0 && ', ', h('a', { href: `#/tasks/${id}` }, `#${id}`)])],
+    ['Goal', goalOf(task.id) && h('a', { href: `#/goals/${goalOf(task.id).id}` }, plural(goalOf(task.id).tasks.length, 'task'))],
     ['Branch', task.branch && h('code', {}, task.branch)],
     ['Tokens', used.input_tokens || used.output_tokens ? `${count(used.input_tokens)} in, ${count(used.output_tokens)} out` : null],
     ['Cached tokens', used.cache_read_tokens ? count(used.cache_read_tokens) : null],
@@ -74,7 +94,7 @@ function factsCard(task) {
 }
 
 export function side(id) {
-  const slots = Object.fromEntries(['proof', 'plan', 'description', 'facts'].map((name) => [name, h('div')]));
+  const slots = Object.fromEntries(['proof', 'plan', 'facts', 'description'].map((name) => [name, h('div')]));
   const node = h('aside', { class: 'task-side', 'aria-label': 'Task details' }, Object.values(slots));
   let proofShown = false;
   let shownPlan = '';
@@ -91,9 +111,11 @@ export function side(id) {
     if (model.plan && plan !== shownPlan) fill(slots.plan, planCard(model.plan));
     shownPlan = plan;
     if (eventsOnly) return;
-    const output = task.output && panel(task.status === 'completed' ? 'Result' : 'Reason', markdown(task.output));
-    fill(slots.description, task.description && panel('Description', markdown(task.description)), output);
+    // The question of a blocked task stands above the tabs.
+    const asked = task.status === 'blocked' && state.blockers.some((blocker) => blocker.task_id === task.id);
+    const output = task.output && !asked && panel(task.status === 'completed' ? 'Result' : 'Reason', folded(task.output));
     fill(slots.facts, factsCard(task));
+    fill(slots.description, task.description && panel('Description', folded(task.description)), output);
   };
   return { node, update };
 }

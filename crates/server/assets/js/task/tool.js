@@ -30,7 +30,8 @@ const PATCH = { '+': 'plus', '-': 'minus', '@': 'muted' };
 // Renders a patch as written by git or an agent.
 export const patch = (text) => codeBlock(lines(text, (line) => (/^(\+\+\+|---|diff |index )/.test(line) ? 'muted' : PATCH[line[0]] ?? '')));
 
-function inputBlocks(input) {
+// Renders the input of a tool call: an edit, a patch, the content of a file, a command, or anything else as JSON.
+export function inputBlocks(input) {
   if (input == null) return null;
   const [before, after] = [pick(input, OLD_KEYS), pick(input, NEW_KEYS)];
   if (before != null && after != null) return [h('h4', {}, 'Edit'), codeBlock(lines(before, () => 'del'), lines(after, () => 'add'))];

@@ -1,89 +1,70 @@
-// The inbox: questions and permission requests, with forms to answer them.
+// The inbox: permission requests first, because their turns run out; then questions and changes to review, by project.
 
-import { needsScope } from '../access.js';
-import { api } from '../api.js';
-import { h, reconcile } from '../dom.js';
-import { putTask, refreshInbox, state, watch } from '../store.js';
-import { inputSummary, plural, toText } from '../text.js';
-import { markdown } from '../markdown.js';
-import { emptyState, timeElement } from '../widgets/common.js';
-import { icon } from '../widgets/icon.js';
-import { runAction, toast } from '../widgets/toast.js';
+import { h, reconcile, setText } from '../dom.js';
+import { approvalCard } from '../inbox/approval.js';
+import { blockerCard } from '../inbox/question.js';
+import { reviewCard, toReview } from '../inbox/review.js';
+import { refreshInbox, state, watch } from '../store.js';
+import { inProject } from '../projects.js';
+import { plural } from '../text.js';
+import { emptyState } from '../widgets/common.js';
 
-const ALLOW_KINDS = new Set(['allow_once', 'allow_always']);
+// Those with the least time left come first.
+const byDeadline = (a, b) => (a.deadline ?? Infinity) - (b.deadline ?? Infinity) || a.created_at - b.created_at;
 
-function taskLink(taskId) {
-  const title = state.tasks.get(taskId)?.title;
-  return h('a', { class: 'truncate', href: `#/tasks/${taskId}` }, `#${taskId}`, title ? ` ${title}` : '');
-}
+const SECTIONS = [
+  {
+    title: 'Permission requests',
+    note: 'The agent waits, and its turn has a time limit.',
+    items: () => state.approvals.filter((approval) => inProject(state.tasks.get(approval.attempt.task))).sort(byDeadline),
+    make: approvalCard,
+    key: (approval) => `a${approval.id}`,
+  },
+  {
+    title: 'Questions',
+    note: 'The task waits for an answer.',
+    items: () => state.blockers.filter((blocker) => inProject(state.tasks.get(blocker.task_id))).sort((a, b) => a.created_at - b.created_at),
+    make: (blocker) => blockerCard(blocker),
+    key: (blocker) => `b${blocker.id}`,
+  },
+  {
+    title: 'Changes to review',
+    note: 'The tests passed, with warnings.',
+    items: () => toReview().filter(inProject),
+    make: reviewCard,
+    key: (task) => `t${task.id}`,
+  },
+];
 
-// Renders a question with its answer form. Also used by the task page.
-export function blockerCard(blocker) {
-  const id = `answer-${blocker.id}`;
-  const text = needsScope('approve', h('textarea', { class: 'input', id, required: true, rows: '3', placeholder: 'Your answer is sent to the next attempt.' }));
-  const button = needsScope('approve', h('button', { class: 'button main', type: 'submit' }, 'Answer'));
-  const form = h('form', { class: 'fields' }, h('label', { class: 'sr-only', for: id }, 'Answer'), text,
-    h('footer', { class: 'row' }, h('span', { class: 'muted small' }, h('kbd', {}, 'Ctrl'), ' ', h('kbd', {}, 'Enter')), button));
-  form.addEventListener('keydown', (event) => {
-    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit();
-  });
-  form.addEventListener('submit', (event) => {
-    event.preventDefault();
-    runAction(button, async () => {
-      putTask(await api.answer(blocker.id, text.value.trim()));
-      state.blockers = state.blockers.filter((entry) => entry.id !== blocker.id);
-      refreshInbox();
-      toast('good', `Answered. Task ${blocker.task_id} resumed.`);
-    });
-  });
-  const node = h('article', { class: 'panel request', data: { blocker: blocker.id } },
-    h('header', {}, icon('question'), h('h2', { class: 'truncate' }, taskLink(blocker.task_id)), timeElement(blocker.created_at)),
-    h('div', { class: 'body fields' }, markdown(blocker.question), form));
-  return { node };
-}
-
-// Renders a permission request with the agent's options.
-export function approvalCard(approval) {
-  const { attempt, agent, tool, input, options } = approval;
-  const choose = (option) => (event) => runAction(event.currentTarget, async () => {
-    await api.decide(approval.id, option.id);
-    state.approvals = state.approvals.filter((entry) => entry.id !== approval.id);
-    refreshInbox();
-    toast('good', `${option.label}: ${tool}`);
-  });
-  const sorted = [...options].sort((a, b) => ALLOW_KINDS.has(b.kind) - ALLOW_KINDS.has(a.kind));
-  const buttons = sorted.map((option) => needsScope('approve', h('button', {
-    class: `button ${option.kind === 'allow_once' ? 'main' : ALLOW_KINDS.has(option.kind) ? '' : 'danger'}`, type: 'button', data: { option: option.kind }, on: { click: choose(option) },
-  }, option.label || option.kind.replace('_', ' '))));
-  const inputText = toText(input);
-  const node = h('article', { class: 'panel request', data: { approval: approval.id } },
-    h('header', {}, icon('shield'), h('h2', { class: 'truncate' }, taskLink(attempt.task)), timeElement(approval.created_at)),
-    h('div', { class: 'body fields' },
-      h('p', {}, h('strong', {}, agent), ' requests permission to use ', h('strong', {}, tool), inputSummary(input) && [': ', h('code', {}, inputSummary(input))]),
-      inputText && h('pre', { class: 'code', tabindex: '0' }, inputText),
-      h('div', { class: 'row' }, buttons)));
-  return { node };
+function section({ title, note, items, make, key }) {
+  const id = `inbox-${title.toLowerCase().replaceAll(' ', '-')}`;
+  const number = h('span', { class: 'count num' });
+  const rows = h('div', { class: 'requests' });
+  const node = h('section', { class: 'inbox-section', 'aria-labelledby': id }, h('header', {}, h('h2', { id }, title), number, h('span', { class: 'muted small' }, note)), rows);
+  const update = () => {
+    const list = items();
+    node.hidden = list.length === 0;
+    setText(number, String(list.length));
+    reconcile(rows, list, key, make);
+    return list.length;
+  };
+  return { node, update };
 }
 
 export function inbox() {
   const summary = h('p');
-  const rows = h('div', { class: 'stack' });
+  const sections = SECTIONS.map(section);
   const placeholder = emptyState('inbox', 'Inbox is empty',
     h('p', {}, 'Questions from blocked tasks and permission requests appear here.'));
-  const node = h('div', {}, h('div', { class: 'head' }, h('h1', {}, 'Inbox'), summary), rows, placeholder);
+  const node = h('div', {}, h('div', { class: 'head' }, h('h1', {}, 'Inbox'), summary), sections.map((entry) => entry.node), placeholder);
   const update = () => {
-    const items = [
-      ...state.approvals.map((approval) => ({ key: `a${approval.id}`, at: approval.created_at, approval })),
-      ...state.blockers.map((blocker) => ({ key: `b${blocker.id}`, at: blocker.created_at, blocker })),
-    ].sort((a, b) => a.at - b.at);
-    placeholder.hidden = items.length > 0 || !state.loaded;
-    summary.textContent = items.length
-      ? [state.approvals.length && plural(state.approvals.length, 'permission request'), state.blockers.length && plural(state.blockers.length, 'question')].filter(Boolean).join(' and ')
-      : '';
-    summary.hidden = !items.length;
-    reconcile(rows, items, (item) => item.key, (item) => (item.approval ? approvalCard(item.approval) : blockerCard(item.blocker)));
+    const [approvals, questions, reviews] = sections.map((entry) => entry.update());
+    const total = approvals + questions + reviews;
+    placeholder.hidden = total > 0 || !state.loaded;
+    setText(summary, [approvals && plural(approvals, 'permission request'), questions && plural(questions, 'question'), reviews && `${plural(reviews, 'change')} to review`].filter(Boolean).join(' · '));
+    summary.hidden = total === 0;
   };
-  const stop = watch(['inbox', 'load'], update);
+  const stop = watch(['inbox', 'tasks', 'load', 'project'], update);
   refreshInbox();
   update();
   return { title: 'Inbox', node, leave: stop };

@@ -3,43 +3,22 @@
 import { missingScope } from '../access.js';
 import { api, newIdempotencyKey } from '../api.js';
 import { fill, h } from '../dom.js';
+import { selectedProject } from '../projects.js';
 import { currentRoute, navigate } from '../router.js';
 import { putTask, state } from '../store.js';
 import { notice } from '../widgets/common.js';
 import { dialog } from '../widgets/dialog.js';
+import { agentSelect, field, KINDS, parseIds, PRIORITIES, select } from '../widgets/task-fields.js';
 import { runAction, toast } from '../widgets/toast.js';
-
-const PRIORITIES = [['0', '0 · highest'], ['1', '1 · high'], ['2', '2 · normal'], ['3', '3 · low'], ['4', '4 · lowest']];
-const KINDS = [['backend', 'Backend'], ['frontend', 'Frontend'], ['test', 'Tests']];
 
 let draft = {};
 let draftKey = newIdempotencyKey();
 let open = null;
 
-function field(label, control, hint) {
-  const id = `new-${label.toLowerCase().replace(/\W+/g, '-')}`;
-  control.id = id;
-  return h('div', { class: 'field' }, h('label', { for: id }, label), control, hint && h('span', { class: 'hint' }, hint));
-}
-
-function select(name, options, selected) {
-  return h('select', { class: 'input', name }, options.map(([value, label]) => h('option', { value, selected: value === selected }, label)));
-}
-
-function agentSelect() {
-  const node = select('agent', [['', 'Default']], '');
-  api.agents().then((agents) => {
-    for (const agent of agents.filter((entry) => entry.health === 'ok')) {
-      node.append(h('option', { value: agent.name, selected: agent.name === draft.agent }, agent.name));
-    }
-  }).catch(() => {});
-  return node;
-}
-
 // Converts the form to the request body.
 function requestBody(form) {
   const values = Object.fromEntries(new FormData(form));
-  const dependencies = (values.after ?? '').split(/[\s,#]+/).filter(Boolean).map(Number);
+  const dependencies = parseIds(values.after);
   return {
     ...(values.project ? { project_id: Number(values.project) } : {}),
     title: values.title.trim(),
@@ -63,8 +42,8 @@ export function newTask() {
     field('Title', title),
     field('Description', description, 'Sent to the agent with a list of relevant files. Windlass runs the tests.'),
     h('div', { class: 'fields two' },
-      projects.length > 1 && field('Project', select('project', [['', 'Project of the server'], ...projects], draft.project ?? '')),
-      field('Agent', agentSelect()),
+      projects.length > 1 && field('Project', select('project', [['', 'Project of the server'], ...projects], draft.project ?? selectedProject())),
+      field('Agent', agentSelect(draft.agent)),
       field('Priority', select('priority', PRIORITIES, draft.priority ?? '2')),
       field('Kind', select('kind', KINDS, draft.kind ?? 'backend')),
       field('Attempts', h('input', { class: 'input', name: 'attempts', type: 'number', min: '1', max: '20', value: draft.attempts ?? '3' })),

@@ -17,7 +17,8 @@ import { timeline } from '../task/timeline.js';
 import { taskTraces } from '../task/traces.js';
 import { failure, loading, statusPill, timeElement } from '../widgets/common.js';
 import { icon } from '../widgets/icon.js';
-import { approvalCard, blockerCard } from './inbox.js';
+import { approvalCard } from '../inbox/approval.js';
+import { blockerCard } from '../inbox/question.js';
 
 const TABS = [
   ['timeline', 'Timeline', timeline],
@@ -51,7 +52,7 @@ function pendingRequests(id) {
   const node = h('div', { class: 'stack pending-requests' });
   const update = () => {
     const approvals = state.approvals.filter((approval) => approval.attempt.task === id).map((entry) => ({ key: `a${entry.id}`, make: () => approvalCard(entry) }));
-    const blockers = state.blockers.filter((blocker) => blocker.task_id === id).map((entry) => ({ key: `b${entry.id}`, make: () => blockerCard(entry) }));
+    const blockers = state.blockers.filter((blocker) => blocker.task_id === id).map((entry) => ({ key: `b${entry.id}`, make: () => blockerCard(entry, { withEvidence: true }) }));
     reconcile(node, [...approvals, ...blockers], (item) => item.key, (item) => item.make());
   };
   return { node, update };
@@ -102,13 +103,12 @@ class TaskPage {
     this.panel = h('div', { id: 'tab-panel', role: 'tabpanel' });
     this.side = side(this.id);
     const back = h('a', { class: 'button plain square back', href: '#/', 'aria-label': 'Back to the board' }, icon('back'));
+    this.page = h('div', { class: 'task-page' }, h('div', { class: 'task-main' }, this.pendingRequests.node, this.tabs.node, this.panel), this.side.node);
     fill(this.container,
       h('header', { class: 'task-head' },
         h('div', { class: 'toolbar' }, back, this.meta, this.actions.node),
         this.title, this.stages.node),
-      h('div', { class: 'task-page' },
-        h('div', { class: 'task-main' }, this.pendingRequests.node, this.tabs.node, this.panel),
-        this.side.node));
+      this.page);
     this.select(this.tab);
     this.update();
   }
@@ -119,6 +119,7 @@ class TaskPage {
     if (!this.panel) return;
     this.tabs.select(name);
     this.panel.setAttribute('aria-labelledby', `tab-${name}`);
+    this.page.dataset.tab = name;
     this.current?.leave?.();
     this.current = make({ id: this.id, log: this.log, model: this.model, task: () => this.task });
     fill(this.panel, this.current.node);

@@ -1,7 +1,7 @@
 // Small components used by many views.
 
 import { fill, h } from '../dom.js';
-import { formatDateTime, statusLabel, statusTone, timeAgo } from '../text.js';
+import { formatDateTime, statusLabel, statusTone, testCounts, timeAgo, timeLeft } from '../text.js';
 import { icon } from './icon.js';
 
 export function pill(text, tone = 'none') {
@@ -9,6 +9,7 @@ export function pill(text, tone = 'none') {
 }
 
 export function statusPill(task) {
+  if (task.paused && task.status === 'pending') return pill('Paused', 'none');
   const mark = task.status === 'completed' && ((task.unverified && 'Unverified') || (task.needs_review && 'Needs review'));
   return pill(mark || statusLabel(task.status), mark ? 'warn' : statusTone(task.status));
 }
@@ -21,7 +22,24 @@ export function timeElement(at, { small = false } = {}) {
 
 const shortened = (text) => text.replace(' ago', '').replace('just now', 'now');
 
+// The time that is left until a deadline, updated every second.
+export function countdown(deadline, label) {
+  const node = h('span', { class: 'countdown num', role: 'timer', data: { deadline }, title: `${label}: ${formatDateTime(deadline)}` });
+  updateCountdown(node);
+  return node;
+}
+
+function updateCountdown(node) {
+  const left = Number(node.dataset.deadline) - Date.now();
+  const text = left > 0 ? `${timeLeft(Number(node.dataset.deadline))} left` : 'time is up';
+  if (node.textContent !== text) node.textContent = text;
+  node.dataset.urgent = left < 60_000;
+}
+
 export function startTimeUpdates() {
+  setInterval(() => {
+    for (const node of document.querySelectorAll('[data-deadline]')) updateCountdown(node);
+  }, 1000);
   setInterval(() => {
     for (const node of document.querySelectorAll('time[data-at]')) {
       const full = timeAgo(Number(node.dataset.at));
@@ -32,11 +50,11 @@ export function startTimeUpdates() {
 }
 
 // A bar with the shares of passed and failed tests.
-export function testBar({ passed, failed, errors, total }) {
+export function testBar(counts) {
+  const { passed, failed, errors, total } = counts;
   const rest = Math.max(0, (total ?? 0) - passed - failed - errors);
   const part = (kind, n) => n > 0 && h('i', { class: kind, vars: { part: n } });
-  const label = `${passed} passed, ${failed} failed${errors ? `, ${errors} errors` : ''}`;
-  return h('div', { class: 'bar', role: 'img', 'aria-label': label }, part('good', passed), part('bad', failed), part('error', errors), part('', rest));
+  return h('div', { class: 'bar', role: 'img', 'aria-label': testCounts(counts) }, part('good', passed), part('bad', failed), part('error', errors), part('', rest));
 }
 
 export function emptyState(name, title, ...more) {

@@ -30,7 +30,7 @@ export function confirm(title, message, confirmLabel, { danger = false } = {}) {
       on: { click: () => { confirmed = true; node.close(); } },
     }, confirmLabel);
     const cancelButton = h('button', { class: 'button plain', type: 'button', on: { click: () => node.close() } }, 'Not now');
-    const node = dialog(title, [h('p', {}, message), h('footer', {}, cancelButton, confirmButton)], { onClose: () => resolve(confirmed) });
+    const node = dialog(title, [message instanceof Node ? message : h('p', {}, message), h('footer', {}, cancelButton, confirmButton)], { onClose: () => resolve(confirmed) });
     confirmButton.focus();
   });
 }

@@ -171,6 +171,9 @@ pub(crate) struct Approval {
     tool: String,
     input: AnyValue,
     options: Vec<PermissionOption>,
+    /// When the turn that asks ends at the latest, in milliseconds since the Unix epoch.
+    #[schema(nullable = false)]
+    deadline: Option<u64>,
     /// Milliseconds since the Unix epoch.
     created_at: u64,
     #[schema(required)]

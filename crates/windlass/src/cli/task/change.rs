@@ -133,6 +133,22 @@ pub(in super::super) async fn merge(
     }
 }
 
+/// Returns what merging a task's branch would do, as JSON. Changes nothing.
+pub(in super::super) async fn preview_merge(
+    store: &dyn TaskStore,
+    clones: &Clones,
+    task: &Task,
+) -> Result<serde_json::Value, CliError> {
+    let branch = branch(task)?;
+    let root = store.project(task.project_id).await?.root;
+    let preview = clones.preview(&root, branch).await;
+    let preview = preview.map_err(windlass_core::Error::from)?;
+    match not_merged(branch, &preview) {
+        Some(why) => Err(CliError::usage(why)),
+        None => Ok(as_json(&preview)),
+    }
+}
+
 impl Merge {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let queue = TaskQueue::open(app).await?;

@@ -14,7 +14,7 @@ use windlass_tasks::{TaskId, TaskStatus};
 use super::app::App;
 use super::exit::{CliError, Exit};
 pub(super) use add::{TaskTests, kind};
-pub(super) use change::{diff, merge, print_warnings, report, review_needed};
+pub(super) use change::{diff, merge, preview_merge, print_warnings, report, review_needed};
 pub(super) use show::status_label;
 pub(super) use windlass_server::event_line;
 

@@ -1,0 +1,133 @@
+// A change under review: the tree of files, and the files with their comments.
+
+import { h, setText } from '../dom.js';
+import { markdown } from '../markdown.js';
+import { plural } from '../text.js';
+import { emptyState, notice } from '../widgets/common.js';
+import { FileView } from './file.js';
+import { fileTree } from './tree.js';
+import { authorLine } from './thread.js';
+
+// The width of the line numbers and signs in front of the text, in pixels.
+const GUTTER_PX = { unified: 118, split: 70 };
+const MIN_SPLIT_PX = 900;
+
+let charWidth = 0;
+
+// Measures the width of a character of the diff's font.
+function measure(container) {
+  if (charWidth) return charWidth;
+  const probe = h('code', { class: 'tx probe', 'aria-hidden': 'true' }, '0'.repeat(100));
+  container.append(probe);
+  charWidth = probe.getBoundingClientRect().width / 100 || 7.5;
+  probe.remove();
+  return charWidth;
+}
+
+// The comments on the whole change.
+function summaries(reviews, version) {
+  const shown = reviews.filter((review) => review.text || review.decision !== 'comment');
+  return shown.length > 0 && h('ul', { class: 'panel review-list', 'aria-label': 'Reviews' }, shown.map((review) => h('li', { class: 'comment', data: { author: review.author_kind, decision: review.decision } }, authorLine(review, version), review.text && markdown(review.text))));
+}
+
+export class DiffView {
+  // `context` has task, version (null: read only), drafts, reviews, mode, and loadFile(path).
+  constructor(diff, context) {
+    this.context = context;
+    this.files = h('div', { class: 'files' });
+    this.progress = h('span', { class: 'num' });
+    const shared = {
+      task: context.task, version: context.version, drafts: context.drafts, mode: this.mode(),
+      columns: () => this.columns(), commentsOf: (path) => this.comments.get(path) ?? [], loadFile: context.loadFile, onViewed: () => this.update(),
+    };
+    this.shared = shared;
+    this.setReviews(context.reviews, false);
+    this.views = diff.files.map((file) => new FileView(file, shared));
+    this.files.append(...this.views.map((view) => view.node));
+    this.tree = fileTree(diff.files, {
+      state: (file) => {
+        const view = this.views.find((entry) => entry.file.path === file.path);
+        return { viewed: view?.viewed ?? false, comments: (this.comments.get(file.path)?.length ?? 0) + context.drafts.ofFile(file.path).length };
+      },
+      select: (file) => this.select(file.path),
+    });
+    const [added, removed] = ['added', 'removed'].map((side) => diff.files.reduce((sum, file) => sum + file[side], 0));
+    this.node = diff.files.length === 0 ? emptyState('file', 'No changes') : h('div', { class: 'review' },
+      h('aside', { class: 'review-side' },
+        h('p', { class: 'small muted num' }, `${plural(diff.files.length, 'file')} · `, h('span', { class: 'plus' }, `+${added}`), ' ', h('span', { class: 'minus' }, `−${removed}`), ' · ', this.progress),
+        this.tree.node),
+      h('div', { class: 'review-main' }, summaries(context.reviews, context.version), diff.truncated && notice('warn', 'The change is too large to show completely. Files that are cut can be loaded one by one.'), this.files));
+    this.resizer = new ResizeObserver(() => this.onResize());
+    this.resizer.observe(this.files);
+    this.update();
+  }
+
+  // Two columns need space. Without it, the change is shown in one.
+  mode() {
+    return this.context.mode === 'split' && window.innerWidth >= MIN_SPLIT_PX ? 'split' : 'unified';
+  }
+
+  columns() {
+    const width = this.files.clientWidth || 800;
+    const mode = this.shared?.mode ?? 'unified';
+    const text = mode === 'split' ? width / 2 - GUTTER_PX.split : width - (width < 560 ? 92 : GUTTER_PX.unified);
+    return Math.max(10, Math.floor(text / measure(this.files)));
+  }
+
+  onResize() {
+    const width = this.files.clientWidth;
+    if (!width || width === this.width) return;
+    this.width = width;
+    if (this.mode() !== this.shared.mode) this.setMode(this.context.mode);
+    else for (const view of this.views) view.resize();
+  }
+
+  setMode(mode) {
+    this.context.mode = mode;
+    this.shared.mode = this.mode();
+    for (const view of this.views) view.render();
+  }
+
+  setReviews(reviews, rerender = true) {
+    this.comments = new Map();
+    for (const review of reviews) {
+      for (const comment of review.comments ?? []) this.comments.set(comment.path, [...(this.comments.get(comment.path) ?? []), { review, comment }]);
+    }
+    if (rerender) for (const view of this.views) view.render();
+  }
+
+  // Replaces the lines by the same lines with highlighting.
+  setHighlighted(diff) {
+    const byPath = new Map(diff.files.map((file) => [file.path, file]));
+    for (const view of this.views) {
+      const file = byPath.get(view.file.path);
+      if (file && file.hunks.length === view.file.hunks.length && file.added === view.file.added) view.setFile(file);
+    }
+  }
+
+  // Renders what depends on drafts and marks.
+  update() {
+    const viewed = this.views.filter((view) => view.viewed).length;
+    setText(this.progress, `${viewed} of ${this.views.length} viewed`);
+    this.tree.update();
+  }
+
+  onDrafts() {
+    for (const view of this.views) view.render();
+    this.update();
+  }
+
+  select(path) {
+    const view = this.views.find((entry) => entry.file.path === path);
+    if (!view) return;
+    view.setOpen(true);
+    view.node.scrollIntoView({ block: 'start' });
+    this.tree.highlight(path);
+    view.toggle.focus({ preventScroll: true });
+  }
+
+  remove() {
+    this.resizer.disconnect();
+    for (const view of this.views) view.remove();
+  }
+}
