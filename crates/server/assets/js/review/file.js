@@ -17,20 +17,26 @@ const TONE = { added: 'good', deleted: 'bad', renamed: 'live' };
 
 export const fileName = (file) => (file.old_path && file.old_path !== file.path ? `${file.old_path} → ${file.path}` : file.path);
 
+// The lines of files that are far from the window are rendered when they come near.
+const lateFiles = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) if (isIntersecting) target.fileView.wake();
+}, { rootMargin: '1500px 0px' });
+
 export class FileView {
   // `review` has what all files share: task, version, drafts, mode, columns, commentsOf(path), loadFile(path), onViewed().
-  constructor(file, review) {
+  constructor(file, review, { deferred = false } = {}) {
     this.file = file;
     this.review = review;
     this.lists = [];
     this.openForm = null;
+    this.deferred = deferred;
     this.forms = new Map();
-    this.hash = contentHash(file);
-    this.viewed = isViewed(review.task, file.path, this.hash);
+    this.viewed = isViewed(review.task, file.path, () => contentHash(file));
     this.large = file.added + file.removed > LARGE_LINES;
     this.open = !this.viewed && !this.large;
     this.body = h('div', { class: 'file-body', tabindex: '0', role: 'region', 'aria-label': `Changes in ${file.path}` });
     this.node = h('section', { class: 'panel file', 'aria-label': file.path, data: { path: file.path } }, this.header(), this.body);
+    this.body.fileView = this;
     this.body.addEventListener('click', (event) => this.onClick(event));
     this.body.addEventListener('keydown', (event) => this.onKey(event));
     this.render();
@@ -49,6 +55,7 @@ export class FileView {
   }
 
   setOpen(open) {
+    this.deferred = false;
     if (this.open === open) return;
     this.open = open;
     this.render();
@@ -57,7 +64,7 @@ export class FileView {
   setViewed(viewed) {
     this.viewed = viewed;
     this.check.checked = viewed;
-    setViewed(this.review.task, this.file.path, this.hash, viewed);
+    setViewed(this.review.task, this.file.path, contentHash(this.file), viewed);
     this.setOpen(!viewed);
     this.review.onViewed();
   }
@@ -65,7 +72,7 @@ export class FileView {
   // Shows other content of the same file, such as the same lines with highlighting.
   setFile(file) {
     this.file = file;
-    if (this.rows && file.hunks.length) this.rows = this.makeRows();
+    if (this.rows) this.rows = this.makeRows();
     for (const list of this.lists) list.refresh();
   }
 
@@ -85,9 +92,24 @@ export class FileView {
       fill(this.body);
     } else if (!this.open) {
       fill(this.body, h('p', { class: 'placeholder' }, `${plural(file.added + file.removed, 'line')} changed. `, h('button', { class: 'button', type: 'button', on: { click: () => this.setOpen(true) } }, 'Load the file')));
+    } else if (this.deferred) {
+      fill(this.body, h('div', { class: 'deferred', vars: { height: `${this.rowCount() * ROW_PX}px` } }));
+      lateFiles.observe(this.body);
     } else {
       this.renderLines();
     }
+  }
+
+  rowCount() {
+    return this.file.hunks.reduce((sum, hunk) => sum + 1 + hunk.lines.length, 0);
+  }
+
+  // Renders the lines of a file that was far from the window.
+  wake() {
+    lateFiles.unobserve(this.body);
+    if (!this.deferred) return;
+    this.deferred = false;
+    if (this.open) this.render();
   }
 
   renderLines() {
@@ -179,6 +201,7 @@ export class FileView {
     if (!mayComment() || this.review.version == null) return;
     this.openForm = place ? anchorKey(place) : 'file';
     this.open = true;
+    this.deferred = false;
     this.render();
   }
 
@@ -194,6 +217,7 @@ export class FileView {
 
   // Estimates the heights again, after the width has changed.
   resize() {
+    if (this.lists.length === 0) return;
     const perLine = this.review.columns();
     for (const list of this.lists) list.setHeights(this.rows.slice(list.from, list.from + list.length).map((row) => rowLines(row, perLine) * ROW_PX));
   }
@@ -216,6 +240,7 @@ export class FileView {
   }
 
   remove() {
+    lateFiles.unobserve(this.body);
     for (const list of this.lists) list.remove();
   }
 }

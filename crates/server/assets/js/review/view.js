@@ -11,6 +11,8 @@ import { authorLine } from './thread.js';
 // The width of the line numbers and signs in front of the text, in pixels.
 const GUTTER_PX = { unified: 118, split: 70 };
 const MIN_SPLIT_PX = 900;
+// The files after this many lines are rendered when they come near the window.
+const FIRST_LINES = 400;
 
 let charWidth = 0;
 
@@ -42,7 +44,12 @@ export class DiffView {
     };
     this.shared = shared;
     this.setReviews(context.reviews, false);
-    this.views = diff.files.map((file) => new FileView(file, shared));
+    let lines = 0;
+    this.views = diff.files.map((file) => {
+      const view = new FileView(file, shared, { deferred: lines > FIRST_LINES });
+      lines += view.rowCount();
+      return view;
+    });
     this.files.append(...this.views.map((view) => view.node));
     this.tree = fileTree(diff.files, {
       state: (file) => {

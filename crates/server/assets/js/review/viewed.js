@@ -12,8 +12,10 @@ function read(task) {
   }
 }
 
+// `hash()` is called only if the file was viewed before.
 export function isViewed(task, path, hash) {
-  return read(task)[path] === hash;
+  const known = read(task)[path];
+  return known != null && known === hash();
 }
 
 export function setViewed(task, path, hash, viewed) {
