@@ -25,7 +25,7 @@ function stageList(task, model) {
   list.push(stage('Tests', testsPassed ? 'done' : tests ? 'bad' : 'pending', tests?.total ? `${tests.passed} of ${tests.total}` : ''));
   if (correction) list.push(stage('Correction', correcting ? 'current' : correction.status === 'success' || testsPassed ? 'done' : 'bad', `${correction.round} of ${correction.rounds}`));
   const finalStages = {
-    completed: task.unverified ? ['Unverified', 'warn'] : task.needs_review ? ['Needs review', 'warn'] : ['Proof', 'proof'],
+    completed: task.landed ? ['Landed', 'proof'] : task.unverified ? ['Unverified', 'warn'] : task.needs_review ? ['Needs review', 'warn'] : ['Proof', 'proof'],
     failed: ['Failed', 'bad'],
     cancelled: ['Cancelled', 'bad'],
     blocked: ['Needs input', 'warn'],

@@ -9,13 +9,14 @@ import { listen, putTask, state, watch } from '../store.js';
 import { TimelineModel } from '../timeline-model.js';
 import { actions } from '../task/actions.js';
 import { attempts } from '../task/attempts.js';
+import { candidatesOf, candidatesPanel } from '../task/candidates.js';
 import { changes } from '../task/changes.js';
 import { side } from '../task/side.js';
 import { stages } from '../task/stages.js';
 import { tests } from '../task/tests.js';
 import { timeline } from '../task/timeline.js';
 import { taskTraces } from '../task/traces.js';
-import { failure, loading, statusPill, timeElement } from '../widgets/common.js';
+import { failure, loading, pill, statusPill, timeElement } from '../widgets/common.js';
 import { icon } from '../widgets/icon.js';
 import { approvalCard } from '../inbox/approval.js';
 import { blockerCard } from '../inbox/question.js';
@@ -103,7 +104,8 @@ class TaskPage {
     this.panel = h('div', { id: 'tab-panel', role: 'tabpanel' });
     this.side = side(this.id);
     const back = h('a', { class: 'button plain square back', href: '#/', 'aria-label': 'Back to the board' }, icon('back'));
-    this.page = h('div', { class: 'task-page' }, h('div', { class: 'task-main' }, this.pendingRequests.node, this.tabs.node, this.panel), this.side.node);
+    this.candidates = h('div', { class: 'slot' });
+    this.page = h('div', { class: 'task-page' }, h('div', { class: 'task-main' }, this.pendingRequests.node, this.candidates, this.tabs.node, this.panel), this.side.node);
     fill(this.container,
       h('header', { class: 'task-head' },
         h('div', { class: 'toolbar' }, back, this.meta, this.actions.node),
@@ -129,14 +131,15 @@ class TaskPage {
     const task = this.task;
     if (!task || !this.title) return;
     setText(this.title, task.title);
-    const rendered = JSON.stringify([task, state.projects.get(task.project_id)?.name]);
+    const rendered = JSON.stringify([task, candidatesOf(this.id), state.projects.get(task.project_id)?.name]);
     if (rendered !== this.rendered) {
       const statusChanged = this.status && this.status !== task.status;
       this.rendered = rendered;
       this.status = task.status;
-      fill(this.meta, h('span', { class: 'num' }, `#${task.id}`), statusPill(task),
+      fill(this.meta, h('span', { class: 'num' }, `#${task.id}`), task.landed ? pill('Landed', 'good') : statusPill(task), task.outdated && pill('Outdated', 'warn'),
         state.projects.size > 1 && h('span', {}, state.projects.get(task.project_id)?.name), timeElement(task.updated_at));
       this.actions.update(task);
+      fill(this.candidates, candidatesPanel(task));
       this.side.update(task, this.model);
       if (statusChanged) this.current?.refresh?.();
     }
