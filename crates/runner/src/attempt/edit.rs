@@ -11,8 +11,8 @@ use windlass_tasks::{FileChange, WorkingCopy};
 
 use super::approve::approver;
 use super::prompts::{self, FileExcerpt, PromptContext};
-use super::turn_deadline::TurnDeadline;
 use super::turn::{AttemptObserver, Conversation, TurnError, TurnOutput, call};
+use super::turn_deadline::TurnDeadline;
 use super::{AttemptContext, AttemptError, AttemptResult};
 use crate::generate::schema;
 
