@@ -42,6 +42,16 @@ fn harness(script: &str) -> TaskHarness {
 /// Runs a browser script. If it fails, its output is the error message.
 #[track_caller]
 fn run_browser_script(harness: &TaskHarness, script: &str) {
+    run_browser_script_with(harness, script, &[]);
+}
+
+/// Runs a browser script with more environment variables, and returns its output.
+#[track_caller]
+fn run_browser_script_with(
+    harness: &TaskHarness,
+    script: &str,
+    variables: &[(&str, &str)],
+) -> String {
     let root = root();
     let modules = root.join(".cache/browser");
     let setup = Command::new(root.join("scripts/setup"))
@@ -62,6 +72,7 @@ fn run_browser_script(harness: &TaskHarness, script: &str) {
         .env("MODULES", modules)
         .env("CHROMIUM", chromium.unwrap())
         .env("SHOTS", screenshots)
+        .envs(variables.iter().copied())
         .timeout(Duration::from_secs(280))
         .output()
         .unwrap();
@@ -72,6 +83,7 @@ fn run_browser_script(harness: &TaskHarness, script: &str) {
         String::from_utf8_lossy(&output.stderr)
     );
     assert_eq!(harness.processes(), Vec::<String>::new());
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 #[test]
@@ -145,4 +157,17 @@ fn p24_real_browser_renders_hostile_text_as_text() {
 #[test]
 fn real_browser_renders_every_view_in_both_themes_and_on_phone() {
     run_browser_script(&harness(BOARD), "screenshots.mjs");
+}
+
+#[test]
+fn real_browser_shows_goals_and_steers_tasks() {
+    run_browser_script(&harness(BOARD), "steering.mjs");
+}
+
+#[test]
+fn real_browser_renders_only_visible_lines_of_large_change() {
+    let harness = with_test_command("true", INSTANT);
+    let output = run_browser_script_with(&harness, "large-diff.mjs", &[]);
+    // The times are for a person: a busy machine makes no test fail.
+    print!("{output}");
 }
