@@ -11,7 +11,7 @@ macro_rules! columns {
     () => {
         "id, project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, idempotency_key, \
          attempt, tries, max_attempts, output, unverified, needs_review, tests, edits_tests, fresh, paused, branch, usage, cancel_requested, held, created_at, \
-         updated_at, completed_at, \
+         updated_at, completed_at, best_of, candidate_of, \
          (SELECT string_agg(CAST(on_id AS TEXT), ',' ORDER BY on_id) FROM dependency WHERE task_id = task.id) AS needs"
     };
 }
@@ -72,6 +72,11 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
         fresh: fresh > 0 && fresh == attempt,
         // An ended task does not wait for a worker.
         paused: row.flag("paused")? && !status.is_final(),
+        best_of: row
+            .opt_text("best_of")?
+            .map(|_| row.json("best_of"))
+            .transpose()?,
+        candidate_of: row.opt_int("candidate_of")?,
         branch: row.opt_text("branch")?,
         usage: if usage.is_empty() {
             Usage::default()

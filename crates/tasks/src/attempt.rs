@@ -57,6 +57,14 @@ pub enum Outcome {
         /// A description of the change.
         output: String,
     },
+    /// The best candidate of the task was chosen. The task gets its agent, branch and proof, and the other
+    /// candidates are cancelled.
+    Chosen {
+        /// The candidate.
+        winner: TaskId,
+        /// Why it was chosen.
+        output: String,
+    },
     /// It failed, and another attempt may follow.
     Failed {
         /// The reason.

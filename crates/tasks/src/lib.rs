@@ -8,14 +8,17 @@
 mod access;
 mod approval;
 mod attempt;
+mod best_of;
 mod blocker;
 mod broadcast;
 mod cases;
 mod context;
 mod id;
 mod note;
+mod notification;
 mod project;
 mod proof;
+mod push;
 mod record;
 mod steering;
 mod store;
@@ -32,19 +35,25 @@ pub use attempt::{
     Attempt, AttemptStatus, Claim, Claimed, EarlierChange, LeaseStatus, MAX_CORRECTIONS, Outcome,
     Release,
 };
+pub use best_of::{BestOf, MAX_CANDIDATES};
 pub use blocker::{Answer, Blocker};
 pub use broadcast::{Broadcast, EventFilter, LoggedEvent};
 pub use cases::{CaseChanges, CaseResults, CaseStatus};
 pub use context::{ContextSource, RelatedFile, RelatedSymbol, TaskContext};
 pub use id::{AttemptNumber, AttemptRef, IssueId, ProjectId, RecordId, TaskId};
 pub use note::{TestNote, TestNoteKind};
+pub use notification::{
+    Channel, FollowStep, NewNotification, Notification, NotificationClaim, NotificationEnd,
+    NotificationState,
+};
 pub use project::{Issue, NewIssue, NewProject, Project};
 pub use proof::{Proof, TestSummary, Warning, WarningKind};
+pub use push::{NewPush, Push, PushClaim, PushEnd, PushRef, PushState};
 pub use record::{Correction, TestCase, TestCounts, TestResult, TestStatus};
 pub use steering::{MAX_NOTE_BYTES, MAX_PAUSE_REASON_BYTES, TaskEdit, WorkerPause};
 pub use store::{
-    Approvals, AttemptRecords, Blockers, EventLog, Leases, Projects, Steering, StoreError,
-    StoreFuture, StoreResult, TaskQueue, TaskStore, Traces,
+    Approvals, AttemptRecords, Blockers, EventLog, Leases, Notifications, Projects, Pushes,
+    Steering, StoreError, StoreFuture, StoreResult, TaskQueue, TaskStore, Traces,
 };
 pub use task::{
     ATTEMPT_LIMIT, Dependency, Enqueued, MAX_ATTEMPTS, NewTask, Task, TaskFilter, TaskStatus,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use windlass_core::{Timestamp, Usage};
 
+use crate::best_of::BestOf;
 use crate::id::{AttemptNumber, IssueId, ProjectId, TaskId};
 
 /// The default number of attempts before a task fails.
@@ -161,6 +162,12 @@ pub struct Task {
     /// No worker claims the task until a person resumes it.
     #[serde(default)]
     pub paused: bool,
+    /// Several candidates work on the task, and the best one is chosen. `None` once it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best_of: Option<BestOf>,
+    /// The task is a candidate of this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidate_of: Option<TaskId>,
     /// The branch that contains the change.
     pub branch: Option<String>,
     /// The usage of all attempts.
@@ -204,6 +211,9 @@ pub struct NewTask {
     /// The task is about the tests themselves: the tests of the base do not judge it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub edits_tests: bool,
+    /// Adds candidates, of which the best one is chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best_of: Option<BestOf>,
 }
 
 impl NewTask {
@@ -223,6 +233,7 @@ impl NewTask {
             max_attempts: MAX_ATTEMPTS,
             tests: Vec::new(),
             edits_tests: false,
+            best_of: None,
         }
     }
 }
@@ -253,6 +264,8 @@ pub struct TaskFilter {
     pub project_id: Option<ProjectId>,
     /// Only tasks of this issue.
     pub issue_id: Option<IssueId>,
+    /// Only candidates of this task.
+    pub candidate_of: Option<TaskId>,
     /// Only tasks with this status.
     pub status: Option<TaskStatus>,
     /// Only tasks after this id.

@@ -268,7 +268,9 @@ impl AttemptContext<'_> {
     /// Returns the result for an outcome.
     fn result_for(&self, outcome: Outcome) -> TaskResult {
         match outcome {
-            Outcome::Completed { output, .. } => self.result(ResultStatus::Completed, output, None),
+            Outcome::Completed { output, .. } | Outcome::Chosen { output, .. } => {
+                self.result(ResultStatus::Completed, output, None)
+            }
             Outcome::Failed { error, .. } => {
                 self.result(ResultStatus::Failed, error.clone(), Some(error))
             }
@@ -331,7 +333,7 @@ impl AttemptContext<'_> {
 /// Returns `true` if the task has the status that this outcome leads to.
 fn matches_outcome(status: TaskStatus, outcome: &Outcome) -> bool {
     match outcome {
-        Outcome::Completed { .. } => status == TaskStatus::Completed,
+        Outcome::Completed { .. } | Outcome::Chosen { .. } => status == TaskStatus::Completed,
         Outcome::Failed { again, .. } => {
             status == TaskStatus::Failed || *again && status == TaskStatus::Pending
         }

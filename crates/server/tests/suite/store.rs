@@ -11,6 +11,10 @@ use windlass_tasks::{
     ProjectId, Projects, Proof, RecordId, Release, Steering, StoreError, StoreFuture, Task,
     TaskEdit, TaskFilter, TaskId, TaskQueue, TaskStore, TestResult, Traces, WorkerPause,
 };
+use windlass_tasks::{
+    FollowStep, NewPush, Notification, NotificationClaim, NotificationEnd, Notifications, Push,
+    PushClaim, PushEnd, PushRef, Pushes,
+};
 
 /// The kind of failure.
 #[derive(Debug, Clone)]
@@ -123,5 +127,19 @@ forward! {
         put_trace(id: String, task: Option<TaskId>, root: TraceNode) -> ();
         trace(id: String) -> TraceNode;
         traces(task: Option<TaskId>, limit: u32) -> Vec<String>;
+    }
+    Pushes {
+        request_push(push: NewPush) -> Push;
+        pushes(task: TaskId) -> Vec<Push>;
+        claim_push(claim: PushClaim) -> Option<Push>;
+        record_sent(push: PushRef, commit: String) -> ();
+        end_push(push: PushRef, end: PushEnd) -> Push;
+    }
+    Notifications {
+        follow(follower: String) -> u64;
+        record_followed(step: FollowStep) -> bool;
+        claim_notification(claim: NotificationClaim) -> Option<Notification>;
+        end_notification(id: RecordId, claim: u32, end: NotificationEnd) -> bool;
+        notifications(project: Option<ProjectId>, limit: u32) -> Vec<Notification>;
     }
 }

@@ -33,6 +33,7 @@
 //! # });
 //! ```
 
+mod candidates;
 mod changes;
 mod clocks;
 mod connections;
@@ -40,6 +41,7 @@ mod deps;
 mod events;
 mod lifecycle;
 mod model;
+mod outbox;
 mod promises;
 mod steering;
 mod user_actions;
@@ -231,6 +233,13 @@ cases![
     clocks::p2_task_of_another_machine_is_reclaimed_after_one_lease,
     clocks::p8_clock_jump_loses_no_live_work,
     clocks::p8_clock_jump_does_not_delay_takeover,
+    candidates::task_waits_for_its_candidates_and_takes_the_best,
+    candidates::first_clean_candidate_ends_the_others,
+    candidates::candidates_end_and_restart_with_their_task,
+    outbox::push_is_claimed_by_one_and_known_as_ours,
+    outbox::failed_push_is_due_later_or_waits_for_a_person,
+    outbox::follower_moves_once_with_what_it_derived,
+    outbox::notification_is_sent_by_one_and_retried,
     connections::p9_two_connections_see_the_same_data,
     connections::each_task_is_claimed_once,
     model::p3_leases_match_the_model,

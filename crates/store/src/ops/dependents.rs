@@ -2,15 +2,18 @@
 
 use windlass_tasks::{StoreResult, TaskId, TaskStatus};
 
+use super::candidates;
 use crate::connection::DbConnection;
 use crate::events::status;
 use crate::sql::{Sql, args, sql};
 use crate::task_row::{self, TaskRow};
 
-/// Lists the tasks that depend on this one.
+/// Lists the tasks that depend on this one, with the one that it is a candidate of.
 pub(crate) async fn dependents(db: &mut DbConnection, task: TaskId) -> StoreResult<Vec<TaskId>> {
-    const DEPENDENTS: Sql =
-        sql!("SELECT task_id FROM dependency WHERE on_id = $1 ORDER BY task_id");
+    const DEPENDENTS: Sql = sql!(
+        "SELECT task_id FROM dependency WHERE on_id = $1 UNION ",
+        "SELECT candidate_of FROM task WHERE id = $1 AND candidate_of IS NOT NULL ORDER BY task_id"
+    );
     let rows = db.fetch_all(DEPENDENTS, args![task]).await?;
     rows.iter().map(|row| row.int("task_id")).collect()
 }
@@ -52,7 +55,8 @@ async fn update_waiting(db: &mut DbConnection, id: TaskId) -> StoreResult<bool> 
     if !is_pending && !is_blocked {
         return Ok(false);
     }
-    let (waiting, reason) = unmet_dependencies(db, id).await?;
+    let (unmet, reason) = unmet_dependencies(db, id).await?;
+    let waiting = unmet + candidates::unfinished(db, &task).await?;
     let now = db.now();
     match reason {
         Some(reason) if is_pending => {

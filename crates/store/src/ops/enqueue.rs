@@ -8,7 +8,7 @@ use windlass_tasks::{
     Task, TaskId, TaskStatus,
 };
 
-use super::{dependents, projects};
+use super::{candidates, dependents, projects};
 use crate::connection::DbConnection;
 use crate::events::status;
 use crate::sql::{Arg, Sql, args, json, sql};
@@ -37,6 +37,7 @@ pub(crate) fn check(tasks: &[NewTask]) -> StoreResult<()> {
     }
     for task in tasks {
         check_one(task, tasks.len())?;
+        candidates::check(task)?;
     }
     match cycle(tasks) {
         Some(at) => rejected(format!(
@@ -207,6 +208,12 @@ pub(crate) async fn enqueue(
             with_dependencies.push(added.task.id);
         }
     }
+    for (new, added) in tasks.iter().zip(&added) {
+        if added.fresh && new.best_of.is_some() {
+            let parent = &added.task;
+            with_dependencies.extend(add_candidates(db, new, parent, &ids).await?);
+        }
+    }
     for added in added.iter().filter(|added| added.fresh) {
         db.queue_event(status(&added.task, TaskStatus::Pending, "worker"));
     }
@@ -217,6 +224,25 @@ pub(crate) async fn enqueue(
         }
     }
     Ok(added)
+}
+
+/// Adds the candidates of a task, with its dependencies. Returns them and the task.
+async fn add_candidates(
+    db: &mut DbConnection,
+    new: &NewTask,
+    parent: &Task,
+    ids: &[TaskId],
+) -> StoreResult<Vec<TaskId>> {
+    candidates::mark_parent(db, parent, new).await?;
+    let mut changed = vec![parent.id];
+    for candidate in candidates::new_candidates(new) {
+        let task = add(db, &candidate).await?.task;
+        candidates::mark_candidate(db, task.id, parent.id).await?;
+        insert_dependencies(db, task.id, &candidate.dependencies, ids).await?;
+        db.queue_event(status(&task, TaskStatus::Pending, "worker"));
+        changed.push(task.id);
+    }
+    Ok(changed)
 }
 
 async fn check_parents(db: &mut DbConnection, new: &NewTask) -> StoreResult<()> {

@@ -6,7 +6,7 @@ use windlass_tasks::{
 };
 
 use super::attempts::{self, AttemptEndRow};
-use super::{approvals, blockers, dependents};
+use super::{approvals, blockers, candidates, dependents};
 use crate::connection::DbConnection;
 use crate::events::status;
 use crate::sql::{Sql, args, json, sql};
@@ -43,6 +43,7 @@ pub(crate) async fn finish(
     outcome: &Outcome,
     usage: &Usage,
 ) -> StoreResult<Task> {
+    candidates::lock_parent(db, attempt.task).await?;
     let row = match fence(db, attempt).await {
         Ok(row) => row,
         Err(superseded) if superseded.is_superseded() => {
@@ -56,7 +57,11 @@ pub(crate) async fn finish(
         usage: Some(usage),
     };
     attempts::end(db, attempt, end).await?;
-    let next = next_state(&row, outcome);
+    let won = match outcome {
+        Outcome::Chosen { winner, .. } => Some(candidates::choose(db, attempt, *winner).await?),
+        _ => None,
+    };
+    let next = next_state(&row, outcome, won.as_ref());
     if let Outcome::Completed {
         proof: Some(proof), ..
     } = outcome
@@ -77,6 +82,7 @@ pub(crate) async fn release(
     attempt: AttemptRef,
     release: &Release,
 ) -> StoreResult<()> {
+    candidates::lock_parent(db, attempt.task).await?;
     let row = fence(db, attempt).await?;
     let end = AttemptEndRow {
         status: AttemptStatus::Released,
@@ -127,7 +133,7 @@ pub(crate) async fn mark_lost(db: &mut DbConnection, row: &TaskRow) -> StoreResu
 /// Returns the attempt status for an outcome.
 fn attempt_status(outcome: &Outcome) -> AttemptStatus {
     match outcome {
-        Outcome::Completed { .. } => AttemptStatus::Completed,
+        Outcome::Completed { .. } | Outcome::Chosen { .. } => AttemptStatus::Completed,
         Outcome::Failed { .. } => AttemptStatus::Failed,
         Outcome::Blocked { .. } => AttemptStatus::Blocked,
         Outcome::Cancelled => AttemptStatus::Cancelled,
@@ -139,7 +145,7 @@ fn error_text(outcome: &Outcome) -> Option<&str> {
     match outcome {
         Outcome::Failed { error, .. } => Some(error),
         Outcome::Blocked { question } => Some(question),
-        Outcome::Completed { .. } | Outcome::Cancelled => None,
+        Outcome::Completed { .. } | Outcome::Chosen { .. } | Outcome::Cancelled => None,
     }
 }
 
@@ -161,7 +167,8 @@ async fn repeat_or_superseded(
     }
 }
 
-fn next_state<'a>(row: &TaskRow, outcome: &'a Outcome) -> NextState<'a> {
+/// Returns the state after an outcome. `won` is the candidate that was chosen, if one was.
+fn next_state<'a>(row: &TaskRow, outcome: &'a Outcome, won: Option<&'a Task>) -> NextState<'a> {
     match outcome {
         // Work that was completed before the cancel request was noticed stays completed.
         Outcome::Completed {
@@ -175,6 +182,12 @@ fn next_state<'a>(row: &TaskRow, outcome: &'a Outcome) -> NextState<'a> {
             unverified: proof.is_none(),
             needs_review: proof.as_ref().is_some_and(|proof| proof.needs_review()),
             refund: false,
+        },
+        Outcome::Chosen { output, .. } => NextState {
+            branch: won.and_then(|won| won.branch.as_deref()),
+            unverified: won.is_some_and(|won| won.unverified),
+            needs_review: won.is_some_and(|won| won.needs_review),
+            ..NextState::new(TaskStatus::Completed, Some(output))
         },
         Outcome::Cancelled => NextState::new(
             TaskStatus::Cancelled,
@@ -242,8 +255,13 @@ async fn apply_next_state(
     ];
     db.execute(UPDATE, values).await?;
     approvals::withdraw(db, task.id).await?;
+    candidates::add_usage(db, task, usage).await?;
     db.queue_event(status(task, next.status, agent_id));
-    if next.status.is_final() {
+    if next.status.is_final() && task.best_of.is_some() {
+        candidates::cancel_open(db, task.id).await?;
+    }
+    // A candidate that asks a person has ended, too.
+    if next.status.is_final() || task.candidate_of.is_some() {
         let dependents = dependents::dependents(db, task.id).await?;
         dependents::update_dependents(db, dependents).await?;
     }

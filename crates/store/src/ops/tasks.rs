@@ -2,7 +2,7 @@
 
 use windlass_tasks::{StoreError, StoreResult, Task, TaskFilter, TaskId, TaskStatus};
 
-use super::{approvals, dependents, enqueue};
+use super::{approvals, candidates, dependents, enqueue};
 use crate::connection::DbConnection;
 use crate::events::{page_size, status};
 use crate::sql::{Sql, args, sql};
@@ -16,7 +16,7 @@ pub(crate) async fn list(db: &mut DbConnection, filter: &TaskFilter) -> StoreRes
         "SELECT ",
         columns!(),
         " FROM task WHERE ($1 = 0 OR project_id = $1) AND ($2 = 0 OR issue_id = $2) ",
-        "AND ($3 = '' OR status = $3) AND id > $4 ORDER BY id LIMIT $5"
+        "AND ($3 = '' OR status = $3) AND id > $4 AND ($6 = 0 OR candidate_of = $6) ORDER BY id LIMIT $5"
     );
     let values = args![
         filter.project_id.unwrap_or(0),
@@ -24,6 +24,7 @@ pub(crate) async fn list(db: &mut DbConnection, filter: &TaskFilter) -> StoreRes
         filter.status.map_or("", TaskStatus::as_str),
         filter.after.unwrap_or(0),
         page_size(filter.limit, MAX_PAGE),
+        filter.candidate_of.unwrap_or(0),
     ];
     let rows = db.fetch_all(LIST, values).await?;
     rows.iter()
@@ -75,6 +76,11 @@ pub(crate) async fn add_dependency(
             task.status
         )));
     }
+    if task.best_of.is_some() {
+        return Err(StoreError::Refused(format!(
+            "task {id} has candidates, which may have started: it cannot get a new dependency"
+        )));
+    }
     task_row::get(db, on).await?;
     check_acyclic(db, id, on).await?;
     enqueue::link(db, id, on).await?;
@@ -87,6 +93,7 @@ pub(crate) async fn cancel(db: &mut DbConnection, id: TaskId) -> StoreResult<Tas
     const CANCEL: Sql = sql!(
         "UPDATE task SET status = 'cancelled', held = 0, output = $3, updated_at = $2 WHERE id = $1"
     );
+    candidates::lock_parent(db, id).await?;
     let TaskRow { task, .. } = task_row::get_for_update(db, id).await?;
     let now = db.now();
     match task.status {
@@ -100,6 +107,7 @@ pub(crate) async fn cancel(db: &mut DbConnection, id: TaskId) -> StoreResult<Tas
             db.queue_event(status(&task, TaskStatus::Cancelled, "worker"));
             let dependents = dependents::dependents(db, id).await?;
             dependents::update_dependents(db, dependents).await?;
+            candidates::cancel_open(db, id).await?;
         }
         // Cancelling again has no effect.
         TaskStatus::Cancelled => {}
@@ -132,6 +140,9 @@ pub(crate) async fn retry(db: &mut DbConnection, id: TaskId, fresh: bool) -> Sto
             )));
         }
         _ => {}
+    }
+    for candidate in candidates::unsuccessful(db, &task).await? {
+        reset_to_pending(db, &candidate, true).await?;
     }
     reset_to_pending(db, &task, true).await?;
     db.execute(UNPAUSE, args![id]).await?;

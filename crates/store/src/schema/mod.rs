@@ -42,6 +42,10 @@ const MIGRATIONS: &[Sql] = &[
         sqlite: include_str!("../../migrations/sqlite/0006_steering.sql"),
         postgres: include_str!("../../migrations/postgres/0006_steering.sql"),
     },
+    Sql {
+        sqlite: include_str!("../../migrations/sqlite/0007_publishing.sql"),
+        postgres: include_str!("../../migrations/postgres/0007_publishing.sql"),
+    },
 ];
 
 /// The objects that the newest schema has in PostgreSQL. `tests/suite/real_postgres.rs` compares them with the

@@ -5,7 +5,9 @@ mod blockers;
 mod error;
 mod event_log;
 mod leases;
+mod notifications;
 mod projects;
+mod pushes;
 mod queue;
 mod records;
 mod steering;
@@ -16,7 +18,9 @@ pub use blockers::Blockers;
 pub use error::{StoreError, StoreFuture, StoreResult};
 pub use event_log::EventLog;
 pub use leases::Leases;
+pub use notifications::Notifications;
 pub use projects::Projects;
+pub use pushes::Pushes;
 pub use queue::TaskQueue;
 pub use records::AttemptRecords;
 pub use steering::Steering;
@@ -42,7 +46,17 @@ pub use traces::Traces;
 /// This trait has no methods of its own: whatever implements its parts is a store. Code that needs one part
 /// takes that part.
 pub trait TaskStore:
-    Projects + TaskQueue + Leases + AttemptRecords + EventLog + Blockers + Approvals + Traces + Steering
+    Projects
+    + TaskQueue
+    + Leases
+    + AttemptRecords
+    + EventLog
+    + Blockers
+    + Approvals
+    + Traces
+    + Steering
+    + Pushes
+    + Notifications
 {
 }
 
@@ -56,5 +70,7 @@ impl<T> TaskStore for T where
         + Approvals
         + Traces
         + Steering
+        + Pushes
+        + Notifications
 {
 }

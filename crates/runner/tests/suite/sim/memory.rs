@@ -12,6 +12,8 @@ use windlass_tasks::{
     StoreResult, Task, TaskId, TaskStatus, TestResult, WorkerPause,
 };
 
+use super::store_outbox::Outbox;
+
 /// The stored data.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
@@ -21,6 +23,7 @@ pub(crate) struct Memory {
     pub(crate) blockers: Vec<Blocker>,
     pub(crate) approvals: Vec<Approval>,
     pub(crate) events: Vec<LoggedEvent>,
+    pub(crate) outbox: Outbox,
     pub(crate) traces: BTreeMap<String, (Option<TaskId>, TraceNode)>,
     /// Pauses of workers, by project; `None` for all.
     pub(crate) pauses: BTreeMap<Option<ProjectId>, WorkerPause>,
@@ -128,6 +131,7 @@ impl Memory {
     pub(crate) fn enqueue(&mut self, new: Vec<NewTask>, now: Now) -> StoreResult<Vec<Enqueued>> {
         let first = self.rows.len() as TaskId + 1;
         let mut added = Vec::new();
+        let mut parents = Vec::new();
         for (at, new) in new.into_iter().enumerate() {
             let id = first + at as TaskId;
             let dependencies = new.dependencies.iter().map(|on| match on {
@@ -138,10 +142,22 @@ impl Memory {
             if dependencies.iter().any(|on| *on >= id) {
                 return Err(StoreError::Refused("a cycle".to_owned()));
             }
+            let candidates = Self::new_candidates(&new);
             let task = new_task(id, new, dependencies, now);
             self.rows.insert(id, Row::new(task.clone()));
             self.set_status(id, TaskStatus::Pending, "worker", now);
             added.push(Enqueued { task, fresh: true });
+            parents.push((id, candidates));
+        }
+        for (parent, candidates) in parents {
+            for new in candidates {
+                let id = self.rows.len() as TaskId + 1;
+                let dependencies = self.rows[&parent].task.dependencies.clone();
+                let mut task = new_task(id, new, dependencies, now);
+                task.candidate_of = Some(parent);
+                self.rows.insert(id, Row::new(task));
+                self.set_status(id, TaskStatus::Pending, "worker", now);
+            }
         }
         Ok(added)
     }
@@ -159,6 +175,7 @@ impl Memory {
             .filter(|task| claim.project_id.is_none_or(|id| id == task.project_id))
             .filter(|task| claim.kinds.is_empty() || claim.kinds.contains(&task.kind))
             .filter(|task| task.dependencies.iter().all(|on| self.is_completed(*on)))
+            .filter(|task| self.candidates_ended(task))
             .collect();
         ready.sort_by_key(|task| (task.priority, task.workflow_step, task.id));
         let id = ready.first()?.id;
@@ -214,6 +231,7 @@ impl Memory {
         } else {
             (TaskStatus::Pending, row.task.kind.agent_id())
         };
+        self.add_candidate_usage(attempt.task, usage);
         self.set_status(attempt.task, status, agent_id, now);
         Ok(())
     }
@@ -256,7 +274,13 @@ impl Memory {
         if row.ended.as_ref() == Some(&(attempt, outcome.clone())) {
             return Ok(row.task.clone());
         }
-        let row = self.fenced(attempt)?;
+        self.fenced(attempt)?;
+        self.add_candidate_usage(attempt.task, usage);
+        let has_candidates = self.row(attempt.task)?.task.best_of.is_some();
+        if let Outcome::Chosen { winner, .. } = &outcome {
+            self.choose(attempt, *winner)?;
+        }
+        let row = self.row(attempt.task)?;
         row.task.usage += usage;
         row.ended = Some((attempt, outcome.clone()));
         row.intents.remove(&attempt.number);
@@ -274,6 +298,11 @@ impl Memory {
                 row.task.completed_at = Some(now.wall);
                 row.proof = proof.map(|proof| *proof);
                 row.intents.clear();
+                TaskStatus::Completed
+            }
+            Outcome::Chosen { output, .. } => {
+                row.task.output = Some(output);
+                row.task.completed_at = Some(now.wall);
                 TaskStatus::Completed
             }
             Outcome::Failed { error, again } => {
@@ -301,6 +330,9 @@ impl Memory {
             Outcome::Cancelled => TaskStatus::Cancelled,
         };
         self.set_status(attempt.task, status, agent_id, now);
+        if has_candidates && status.is_final() {
+            self.cancel_candidates(attempt.task, now)?;
+        }
         Ok(self.rows[&attempt.task].task.clone())
     }
 
@@ -366,6 +398,8 @@ fn new_task(id: TaskId, new: NewTask, dependencies: Vec<TaskId>, now: Now) -> Ta
         edits_tests: new.edits_tests,
         fresh: false,
         paused: false,
+        best_of: new.best_of,
+        candidate_of: None,
         branch: None,
         usage: Usage::default(),
         created_at: now.wall,

@@ -2,12 +2,14 @@
 //! every way that real ones do.
 
 pub(crate) mod agent;
+mod candidates;
 pub(crate) mod clock;
 pub(crate) mod faults;
 pub(crate) mod harness;
 pub(crate) mod memory;
 pub(crate) mod repo;
 pub(crate) mod store;
+mod store_outbox;
 mod store_records;
 mod store_steering;
 

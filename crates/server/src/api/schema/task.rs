@@ -107,6 +107,11 @@ pub(crate) struct Task {
     edits_tests: bool,
     fresh: bool,
     paused: bool,
+    #[schema(nullable = false)]
+    best_of: Option<BestOf>,
+    /// The task that this one is a candidate of.
+    #[schema(nullable = false)]
+    candidate_of: Option<i64>,
     #[schema(required)]
     branch: Option<String>,
     usage: Usage,
@@ -116,6 +121,18 @@ pub(crate) struct Task {
     updated_at: u64,
     #[schema(required)]
     completed_at: Option<u64>,
+}
+
+/// How the best candidate is chosen.
+#[derive(ToSchema)]
+pub(crate) struct BestOf {
+    agents: Vec<Option<String>>,
+    #[schema(nullable = false)]
+    first: Option<bool>,
+    #[schema(nullable = false)]
+    judge: Option<String>,
+    #[schema(nullable = false)]
+    rubric: Option<String>,
 }
 
 #[derive(ToSchema)]

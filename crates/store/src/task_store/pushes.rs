@@ -1,0 +1,37 @@
+//! Pushes.
+
+use windlass_tasks::{NewPush, Push, PushClaim, PushEnd, PushRef, Pushes, StoreFuture, TaskId};
+
+use super::write::{durable, operation, relaxed};
+use crate::ops::pushes;
+use crate::store::SqlStore;
+use crate::write_job::stages;
+
+impl Pushes for SqlStore {
+    fn request_push(&self, push: NewPush) -> StoreFuture<'_, Push> {
+        let options = durable(stages!("requesting a push"), Some(push.task_id));
+        self.write(options, operation!(|db, push| pushes::request(db, &push)))
+    }
+
+    fn pushes(&self, task: TaskId) -> StoreFuture<'_, Vec<Push>> {
+        self.read("listing pushes", move |db| Box::pin(pushes::list(db, task)))
+    }
+
+    fn claim_push(&self, claim: PushClaim) -> StoreFuture<'_, Option<Push>> {
+        let options = relaxed(stages!("claiming a push"), None);
+        self.write(options, operation!(|db, claim| pushes::claim(db, &claim)))
+    }
+
+    fn record_sent(&self, push: PushRef, commit: String) -> StoreFuture<'_, ()> {
+        let options = durable(stages!("recording a push"), None);
+        self.write(
+            options,
+            operation!(|db, commit| pushes::record_sent(db, push, &commit)),
+        )
+    }
+
+    fn end_push(&self, push: PushRef, end: PushEnd) -> StoreFuture<'_, Push> {
+        let options = durable(stages!("ending a push"), None);
+        self.write(options, operation!(|db, end| pushes::end(db, push, &end)))
+    }
+}
