@@ -40,6 +40,11 @@ impl BaseUrl {
         url
     }
 
+    /// Returns the URL as it was given.
+    pub(super) fn exact(&self) -> Url {
+        self.base.clone()
+    }
+
     /// Returns `true` if the host is this machine. Requests to it bypass proxies.
     pub fn is_local(&self) -> bool {
         let host = self.base.host_str().unwrap_or_default();

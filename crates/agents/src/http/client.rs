@@ -229,7 +229,7 @@ fn redirect_error(address: &BaseUrl, headers: &HeaderMap) -> ModelError {
 }
 
 /// Returns the innermost error: the outer ones repeat the URL.
-fn root_cause(error: &dyn std::error::Error) -> String {
+pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {
         cause = inner;

@@ -1,4 +1,4 @@
-//! One HTTP client for every model API.
+//! One HTTP client for every model API, and for webhooks.
 //!
 //! The security rules are enforced here, so that callers need not repeat them: a URL must be `http` or `https`,
 //! redirects are not followed (the key would be sent along), requests to this machine bypass the proxies of the
@@ -13,9 +13,11 @@ mod client;
 mod date;
 mod limits;
 mod retry;
+mod webhook;
 
 pub use auth::ApiKey;
 pub use base_url::BaseUrl;
 pub use body::ResponseBody;
 pub use client::Client;
 pub use limits::HttpLimits;
+pub use webhook::post_json;

@@ -23,10 +23,13 @@ mod man;
 mod masking;
 mod mcp;
 mod model;
+mod notify;
+mod outbox;
 mod progress;
 mod prompt_text;
 mod proof;
 mod proof_lines;
+mod publish;
 mod queue;
 mod record;
 pub mod reference;
@@ -124,6 +127,8 @@ enum Command {
     Serve(serve::Serve),
     /// Serve the tasks to MCP clients over stdin and stdout
     Mcp(mcp::Mcp),
+    /// Test notifications, or list those that were sent
+    Notify(notify::Notify),
     /// Manage the tokens of the server: scopes, projects, expiry
     Token(token::Tokens),
     /// Serve agents and tasks to an editor over the Agent Client Protocol (ACP), on stdin and stdout
@@ -234,6 +239,7 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
         Command::Worker(worker) => worker.run(&app).await,
         Command::Serve(serve) => serve.run(&app).await,
         Command::Mcp(mcp) => mcp.run(&app).await,
+        Command::Notify(notify) => notify.run(&app).await,
         Command::Token(tokens) => tokens.run(&app).await,
         Command::Proof(proof) => proof.run(&app).await,
         Command::Acp(acp) => acp.run(&app).await,

@@ -14,6 +14,7 @@ use super::app::App;
 use super::console::QUIET;
 use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
+use super::outbox::Outbox;
 use super::progress::ProgressPrinter;
 use super::queue::TaskQueue;
 use super::task_runtime::{TaskRuntime, runner_settings, test_settings};
@@ -91,6 +92,11 @@ impl WorkerArgs {
         }
     }
 
+    /// Opens the outbox of a worker for this queue.
+    pub(super) async fn outbox(&self, queue: &TaskQueue) -> Result<Outbox, CliError> {
+        Outbox::open(queue, self.all).await
+    }
+
     /// Creates a worker for this queue.
     pub(super) fn worker(
         &self,
@@ -144,7 +150,8 @@ impl Worker {
             ..self.worker_args.worker(app, &queue, &task_runtime, agents)
         };
         let stop = CancellationToken::new();
-        let work = worker.run(stop.clone());
+        let outbox = self.worker_args.outbox(&queue).await?;
+        let work = outbox.run_with(worker.run(stop.clone()), &stop);
         tokio::pin!(work);
         let mut interrupts = Interrupts::listen()?;
         let mut interrupted = false;

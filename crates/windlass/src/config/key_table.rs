@@ -6,10 +6,12 @@
 //! `docs/configuration.md` all use [`KEYS`]. To add a key, add a field.
 
 mod agents;
+mod outbox;
 mod served;
 mod tasks;
 
 pub use agents::{AgentSettings, GeneralSettings};
+pub use outbox::{NotifySettings, PublishSettings};
 pub use served::{AliasSettings, CompositeSettings, GatewaySettings};
 pub use tasks::{
     ChangeSettings, CommitKeys, LimitSettings, RunSettings, SandboxSettings, StoreSettings,
@@ -203,6 +205,8 @@ const TABLES: &[&[KeySpec]] = &[
     TestsSettings::KEYS,
     WorkspaceSettings::KEYS,
     CommitKeys::KEYS,
+    PublishSettings::KEYS,
+    NotifySettings::KEYS,
     RunSettings::KEYS,
     WorkerSettings::KEYS,
     ChangeSettings::KEYS,

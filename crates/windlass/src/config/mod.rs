@@ -50,8 +50,8 @@ pub use inputs::{Flag, Inputs};
 pub use key::Key;
 pub use key_table::{
     AgentSettings, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, GatewaySettings,
-    GeneralSettings, KEYS, KeySpec, LimitSettings, RunSettings, SandboxSettings, StoreSettings,
-    TestsSettings, Trust, WorkerSettings, WorkspaceSettings,
+    GeneralSettings, KEYS, KeySpec, LimitSettings, NotifySettings, PublishSettings, RunSettings,
+    SandboxSettings, StoreSettings, TestsSettings, Trust, WorkerSettings, WorkspaceSettings,
 };
 pub use kind::ValueKind;
 pub use notice::Notice;

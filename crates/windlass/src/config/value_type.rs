@@ -2,6 +2,7 @@
 
 mod choice;
 mod number;
+mod publish_command;
 
 use std::collections::BTreeMap;
 
@@ -10,6 +11,7 @@ use serde_json::Value;
 pub(super) use choice::{ApiSpec, Hosts, Policy, SchemaMode, Timing, ToolMode};
 pub use choice::{FolderAccess, SandboxMechanism};
 pub(super) use number::{Amount, Count, Seconds};
+pub(super) use publish_command::PublishCommand;
 
 use super::{ValueKind, names};
 

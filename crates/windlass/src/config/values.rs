@@ -11,8 +11,9 @@ use windlass_sandbox::LimitOverrides;
 use super::setting::{Setting, SettingMap};
 use super::{
     AgentSettings, Alias, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings,
-    GatewaySettings, GeneralSettings, Key, LimitSettings, Notice, Origin, Result, RunSettings,
-    SandboxSettings, StoreSettings, TestsSettings, WorkerSettings, WorkspaceSettings, redact,
+    GatewaySettings, GeneralSettings, Key, LimitSettings, Notice, NotifySettings, Origin,
+    PublishSettings, Result, RunSettings, SandboxSettings, StoreSettings, TestsSettings,
+    WorkerSettings, WorkspaceSettings, redact,
 };
 
 /// The configuration, merged from all layers. Each table of `windlass.toml` is a field.
@@ -37,6 +38,10 @@ pub struct Config {
     pub workspace: WorkspaceSettings,
     /// The commits of tasks.
     pub commit: CommitKeys,
+    /// Pushes and pull requests.
+    pub publish: PublishSettings,
+    /// Notifications.
+    pub notify: NotifySettings,
     /// `windlass run`.
     pub run: RunSettings,
     /// The worker.
@@ -90,6 +95,8 @@ impl Config {
             tests: TestsSettings::read(&tables["tests"])?,
             workspace: WorkspaceSettings::read(&tables["workspace"])?,
             commit: CommitKeys::read(&tables["commit"])?,
+            publish: PublishSettings::read(&tables["publish"])?,
+            notify: NotifySettings::read(&tables["notify"])?,
             run: RunSettings::read(&tables["run"])?,
             worker: WorkerSettings::read(&tables["worker"])?,
             changes: ChangeSettings::read(&tables["changes"])?,

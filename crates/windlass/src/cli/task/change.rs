@@ -276,7 +276,7 @@ fn as_json(merged: &workspace::MergeOutcome) -> serde_json::Value {
 }
 
 /// Returns the branch with a task's change.
-fn branch(task: &Task) -> Result<&str, CliError> {
+pub(super) fn branch(task: &Task) -> Result<&str, CliError> {
     task.branch.as_deref().ok_or_else(|| no_change(task))
 }
 

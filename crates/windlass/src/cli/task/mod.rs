@@ -6,6 +6,7 @@ mod change;
 mod list;
 mod log;
 mod plan;
+mod push;
 mod show;
 
 use clap::{Args, Subcommand};
@@ -38,6 +39,8 @@ enum Command {
     Diff(change::Diff),
     /// Merge a task's branch into the current branch
     Merge(change::Merge),
+    /// Push a task's branch to a git remote with your own credentials, and open its pull request
+    Push(push::PushArgs),
     /// Accept the set-up that a blocked task proposes, and resume the task
     AcceptSetup(accept_setup::AcceptSetup),
     /// Retry a task with a fresh attempt limit
@@ -81,6 +84,7 @@ impl Tasks {
             Command::Log(log) => log.run(app).await,
             Command::Diff(diff) => diff.run(app).await,
             Command::Merge(merge) => merge.run(app).await,
+            Command::Push(push) => push.run(app).await,
             Command::AcceptSetup(accept) => accept.run(app).await,
             Command::Retry(Retry { one, fresh }) => {
                 let queue = super::queue::TaskQueue::open(app).await?;
