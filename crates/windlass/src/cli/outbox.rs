@@ -14,6 +14,8 @@ use windlass_tasks::{
     ProjectId, PushClaim, PushState, StoreError, StoreResult, Task, TaskStatus, TaskStore,
 };
 
+use super::app::App;
+use super::console::{Console, QUIET};
 use super::exit::CliError;
 use super::notify::{self, Notifier};
 use super::publish::{self, Publisher};
@@ -42,11 +44,16 @@ pub(super) struct Outbox {
     remote: Option<String>,
     publisher: Publisher,
     notifier: Option<Notifier>,
+    console: Console,
 }
 
 impl Outbox {
     /// Creates the outbox of a worker for one project, or for all. Events from now on count.
-    pub(super) async fn open(queue: &TaskQueue, all: bool) -> Result<Self, CliError> {
+    pub(super) async fn open(
+        app: &App<'_>,
+        queue: &TaskQueue,
+        all: bool,
+    ) -> Result<Self, CliError> {
         let config = &queue.config;
         let outbox = Self {
             store: Arc::clone(&queue.store),
@@ -54,6 +61,7 @@ impl Outbox {
             remote: config.publish.remote.clone(),
             publisher: Publisher::new(Arc::clone(&queue.store), config.publish.command.clone()),
             notifier: Notifier::new(config).map_err(CliError::usage)?,
+            console: *app.console,
         };
         for project in outbox.projects().await? {
             for follower in outbox.followers() {
@@ -99,13 +107,18 @@ impl Outbox {
 
     /// Repeats a step until the work has ended, and once more.
     async fn repeat(&self, step: impl AsyncFn() -> StoreResult<()>, ended: &CancellationToken) {
-        let mut seen = 0;
+        let (mut seen, mut is_failing) = (0, false);
         loop {
             let is_last = ended.is_cancelled();
             let done = step().await;
-            if let Err(error) = &done {
-                tracing::warn!(%error, "pushes and notifications wait");
+            match &done {
+                Err(error) if !is_failing => {
+                    self.console
+                        .notice(&format!("pushes and notifications wait: {error}"));
+                }
+                _ => {}
             }
+            is_failing = done.is_err();
             if is_last {
                 return;
             }
@@ -172,9 +185,13 @@ impl Outbox {
         while let Some(due) = self.store.claim_push(claim).await? {
             let task = due.task_id;
             match self.publisher.run(due).await {
-                Ok(push) => tracing::info!(task, state = push.state.as_str(), "push ended"),
+                Ok(push) => {
+                    let what = push.error.unwrap_or(format!("pushed to {}", push.remote));
+                    self.console
+                        .progress(QUIET, &format!("task {task}: {what}"));
+                }
                 // Another process started it again, so its result counts.
-                Err(StoreError::Refused(error)) => tracing::info!(task, error, "push replaced"),
+                Err(StoreError::Refused(_)) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -87,7 +87,7 @@ impl Serve {
         self.print_ready(app, &running.url(), &key)?;
 
         let stop = CancellationToken::new();
-        let outbox = self.worker_args.outbox(&queue).await?;
+        let outbox = self.worker_args.outbox(app, &queue).await?;
         let work = outbox.run_with(run_worker(worker, stop.clone()), &stop);
         tokio::pin!(work);
         let mut interrupted = false;

@@ -93,8 +93,12 @@ impl WorkerArgs {
     }
 
     /// Opens the outbox of a worker for this queue.
-    pub(super) async fn outbox(&self, queue: &TaskQueue) -> Result<Outbox, CliError> {
-        Outbox::open(queue, self.all).await
+    pub(super) async fn outbox(
+        &self,
+        app: &App<'_>,
+        queue: &TaskQueue,
+    ) -> Result<Outbox, CliError> {
+        Outbox::open(app, queue, self.all).await
     }
 
     /// Creates a worker for this queue.
@@ -150,7 +154,7 @@ impl Worker {
             ..self.worker_args.worker(app, &queue, &task_runtime, agents)
         };
         let stop = CancellationToken::new();
-        let outbox = self.worker_args.outbox(&queue).await?;
+        let outbox = self.worker_args.outbox(app, &queue).await?;
         let work = outbox.run_with(worker.run(stop.clone()), &stop);
         tokio::pin!(work);
         let mut interrupts = Interrupts::listen()?;

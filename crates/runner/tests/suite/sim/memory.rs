@@ -12,6 +12,7 @@ use windlass_tasks::{
     StoreResult, Task, TaskId, TaskStatus, TestResult, WorkerPause,
 };
 
+use super::new_task::new_task;
 use super::store_outbox::Outbox;
 
 /// The stored data.
@@ -372,38 +373,5 @@ impl Row {
             changes: BTreeMap::new(),
             fresh: 0,
         }
-    }
-}
-
-fn new_task(id: TaskId, new: NewTask, dependencies: Vec<TaskId>, now: Now) -> Task {
-    Task {
-        id,
-        project_id: new.project_id,
-        issue_id: new.issue_id,
-        title: new.title,
-        description: new.description,
-        status: TaskStatus::Pending,
-        priority: new.priority,
-        workflow_step: new.workflow_step,
-        dependencies,
-        kind: new.kind,
-        agent: new.agent,
-        idempotency_key: new.idempotency_key,
-        attempt: 0,
-        max_attempts: new.max_attempts,
-        output: None,
-        unverified: false,
-        needs_review: false,
-        tests: new.tests.clone(),
-        edits_tests: new.edits_tests,
-        fresh: false,
-        paused: false,
-        best_of: new.best_of,
-        candidate_of: None,
-        branch: None,
-        usage: Usage::default(),
-        created_at: now.wall,
-        updated_at: now.wall,
-        completed_at: None,
     }
 }

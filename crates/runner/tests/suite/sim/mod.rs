@@ -7,6 +7,7 @@ pub(crate) mod clock;
 pub(crate) mod faults;
 pub(crate) mod harness;
 pub(crate) mod memory;
+mod new_task;
 pub(crate) mod repo;
 pub(crate) mod store;
 mod store_outbox;

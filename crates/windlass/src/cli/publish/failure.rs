@@ -139,7 +139,7 @@ impl PushFailure {
                 format!("the push to {remote} failed: {words}; when that is solved, {again}")
             }
         };
-        escape_line(&text)
+        escape_line(&text).into_owned()
     }
 }
 

@@ -100,10 +100,9 @@ impl<'a> UserGit<'a> {
     /// Returns the commit of a ref of this repository.
     pub(super) async fn commit(&self, reference: &str) -> Result<String, PushFailure> {
         let name = format!("{reference}^{{commit}}");
-        let commit = self.text(&["rev-parse", "--verify", "--quiet", &name]);
-        commit
-            .await
-            .ok_or_else(|| PushFailure::NoBranch(branch(reference).to_owned()))
+        let args = ["rev-parse", "--verify", "--quiet", &name];
+        let commit = self.text(&args).await;
+        commit.ok_or_else(|| PushFailure::NoBranch(branch(reference).to_owned()))
     }
 
     /// Returns the commit that a ref of the remote points to, if the remote has it.

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 use windlass_core::escape_line;
 use windlass_tasks::{
-    Approval, Approvals, Attempt, AttemptStatus, Blocker, Correction, Proof, Task, TaskId,
+    Approval, Approvals, Attempt, AttemptStatus, Blocker, Correction, Proof, Push, Task, TaskId,
     TaskStatus, TestResult,
 };
 
@@ -35,6 +35,7 @@ impl Show {
             questions: store.task_blockers(self.id).await?,
             approvals: open_approvals(&*store, self.id).await?,
             proof: store.proof(self.id).await?,
+            pushes: store.pushes(self.id).await?,
         };
         if self.json {
             app.console.pretty_json(&details.json())?;
@@ -57,6 +58,7 @@ struct TaskDetails {
     /// Open permission requests.
     approvals: Vec<Approval>,
     proof: Option<Proof>,
+    pushes: Vec<Push>,
 }
 
 impl TaskDetails {
@@ -71,6 +73,7 @@ impl TaskDetails {
             "questions": self.questions,
             "approvals": self.approvals,
             "proof": self.proof,
+            "pushes": self.pushes,
         })
     }
 
@@ -105,6 +108,9 @@ impl TaskDetails {
         }
         if let Some(branch) = &task.branch {
             add("branch", branch);
+        }
+        for push in &self.pushes {
+            add("pushed", &push_line(push));
         }
         for (name, value) in self.history() {
             add(name, &value);
@@ -186,6 +192,15 @@ pub(super) fn attempt_label(task: &Task, of: &str) -> String {
         return task.attempt.to_string();
     }
     format!("{}{of}{}", task.attempt, task.max_attempts)
+}
+
+fn push_line(push: &Push) -> String {
+    let state = format!("{}: {}", push.remote, push.state.as_str());
+    let details = push.error.as_ref().or(push.request.as_ref());
+    match details {
+        Some(details) => format!("{state}, {details}"),
+        None => state,
+    }
 }
 
 fn attempt_line(attempt: &Attempt) -> String {

@@ -1,0 +1,39 @@
+//! A new task of the in-memory store.
+
+use windlass_core::Usage;
+use windlass_tasks::{NewTask, Task, TaskId, TaskStatus};
+
+use super::memory::Now;
+
+pub(crate) fn new_task(id: TaskId, new: NewTask, dependencies: Vec<TaskId>, now: Now) -> Task {
+    Task {
+        id,
+        project_id: new.project_id,
+        issue_id: new.issue_id,
+        title: new.title,
+        description: new.description,
+        status: TaskStatus::Pending,
+        priority: new.priority,
+        workflow_step: new.workflow_step,
+        dependencies,
+        kind: new.kind,
+        agent: new.agent,
+        idempotency_key: new.idempotency_key,
+        attempt: 0,
+        max_attempts: new.max_attempts,
+        output: None,
+        unverified: false,
+        needs_review: false,
+        tests: new.tests.clone(),
+        edits_tests: new.edits_tests,
+        fresh: false,
+        paused: false,
+        best_of: new.best_of,
+        candidate_of: None,
+        branch: None,
+        usage: Usage::default(),
+        created_at: now.wall,
+        updated_at: now.wall,
+        completed_at: None,
+    }
+}
