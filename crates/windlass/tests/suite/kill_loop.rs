@@ -11,6 +11,7 @@ use windlass_tasks::{
     TaskStatus, TaskStore,
 };
 
+use super::cli_harness::Run;
 use super::cluster::Cluster;
 use super::task_harness::{INSTANT, TaskHarness};
 
@@ -243,11 +244,13 @@ impl Disturbance<'_> {
                 .iter()
                 .any(|earlier| earlier.number < attempt.number && earlier.commit.is_some());
             let clock = SystemClock::new();
+            let is_found = |run: &Run| {
+                run.stdout.contains("+done")
+                    || is_earlier && run.stderr.contains("changed no files")
+            };
             let mut run = self.harness.run(&diff);
             // Another worker may be keeping the change at this moment.
-            while !run.stdout.contains("+done")
-                && !(is_earlier && run.stderr.contains("changed no files"))
-            {
+            while !is_found(&run) {
                 let waited = clock.elapsed();
                 assert!(waited < KEEP_TIMEOUT, "{task} {number}: {}", run.stderr);
                 run = self.harness.run(&diff);
