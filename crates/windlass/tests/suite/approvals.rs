@@ -14,7 +14,6 @@ fn with_asking_agent(server: &Server) -> TaskHarness {
          permissions = \"ask\"\n",
         server.url()
     ));
-    harness.lease(30);
     harness
 }
 

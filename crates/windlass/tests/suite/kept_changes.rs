@@ -154,7 +154,6 @@ fn p29_change_is_kept_after_cancel() {
 #[test]
 fn p29_change_is_found_after_sigkill_of_the_worker() {
     let harness = harness("true", SLOW);
-    harness.lease(60);
     let mut worker = harness.worker_with(&["--once"]);
     wait_for_change(&harness);
     signal(&worker, Signal::KILL);

@@ -25,7 +25,6 @@ fn root() -> PathBuf {
 fn with_test_command(test: &str, script: &str) -> TaskHarness {
     let harness = TaskHarness::new(test, script);
     // The browser slows the machine down, so the lease must be longer.
-    harness.lease(30);
     harness
 }
 

@@ -96,7 +96,6 @@ fn check_approval_through_server(harness: &TaskHarness) {
         model.url()
     ));
     std::fs::write(&file, config).unwrap();
-    harness.lease(30);
     let serving = ServeProcess::start(harness, &["--no-worker"]);
     let task = serving.post("/tasks", &json!({"title": "Do it", "agent": "careful"}));
     let mut worker = harness.worker();

@@ -71,7 +71,8 @@ fn task_is_corrected_proved_verified_and_merged() {
 fn task_log_can_be_read_after_any_sequence_number() {
     let harness = TaskHarness::new("test -f done.txt", INSTANT);
     harness.json(&["task", "add", "Do it", "--json"]);
-    assert_eq!(harness.run(&["worker", "--once"]).code, 0);
+    let worker = harness.run(&["worker", "--once"]);
+    assert_eq!(worker.code, 0, "{}", worker.stderr);
     let lines = |after: &str| -> Vec<serde_json::Value> {
         let run = harness.run(&["task", "log", "1", "--json", "--after", after]);
         let events = run.stdout.lines().map(serde_json::from_str);
