@@ -69,6 +69,9 @@ pub struct Obstacle {
     pub reason: String,
     /// What to set in the configuration, as lines of TOML.
     pub proposal: Option<String>,
+    /// The project's own files are the cause, such as code that does not compile. An agent can repair them.
+    #[serde(default)]
+    pub in_files: bool,
 }
 
 /// A commit to test.

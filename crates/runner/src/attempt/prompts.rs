@@ -304,6 +304,7 @@ pub(super) fn obstacle_question(task: TaskId, result: &TestResult, obstacle: &Ob
             include_str!("../prompts/proposal.md"),
             &[("proposal", proposal), ("task", &task.to_string())],
         ),
+        None if obstacle.in_files => include_str!("../prompts/base-not-built.md").to_owned(),
         None => include_str!("../prompts/no-proposal.md").to_owned(),
     };
     render(
@@ -315,6 +316,17 @@ pub(super) fn obstacle_question(task: TaskId, result: &TestResult, obstacle: &Ob
             ("proposal", &proposal),
         ],
     )
+}
+
+/// Returns `true` if a person has answered that the agent may start although the base does not build.
+pub(super) fn is_repair_allowed(blockers: &[Blocker]) -> bool {
+    let asks = |blocker: &&Blocker| {
+        blocker
+            .question
+            .contains(include_str!("../prompts/base-not-built.md").trim())
+    };
+    let mut asked = blockers.iter().filter(asks);
+    asked.any(|blocker| blocker.answer.is_some())
 }
 
 /// Returns the question after all correction rounds are exhausted.

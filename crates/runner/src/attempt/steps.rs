@@ -1,6 +1,6 @@
 //! The seven steps of a task, in order.
 
-use windlass_tasks::{Baseline, Issue, StartPoint, TaskContext, TestPlan, WorkingCopy};
+use windlass_tasks::{Baseline, Blocker, Issue, StartPoint, TaskContext, TestPlan, WorkingCopy};
 
 use super::correct::edit_until_passing;
 use super::edit::Editor;
@@ -58,7 +58,9 @@ async fn baseline(
     let baseline = verifier.baseline(working_copy, &command).await;
     span.finish_with(&baseline);
     let baseline = baseline?;
-    if let Some(obstacle) = &baseline.obstacle {
+    if let Some(obstacle) = &baseline.obstacle
+        && !(obstacle.in_files && is_repair_allowed(attempt).await?)
+    {
         let question = prompts::obstacle_question(attempt.at.task, &baseline.result, obstacle);
         return Err(AttemptError::Blocked { question });
     }
@@ -68,6 +70,17 @@ async fn baseline(
         .report_activity("baseline", format!("tests before the change: {summary}"))
         .await;
     Ok(Some(baseline))
+}
+
+/// Returns `true` if a person wants the agent to repair a base that does not build.
+async fn is_repair_allowed(attempt: &AttemptContext<'_>) -> AttemptResult<bool> {
+    Ok(prompts::is_repair_allowed(&blockers(attempt).await?))
+}
+
+async fn blockers(attempt: &AttemptContext<'_>) -> AttemptResult<Vec<Blocker>> {
+    let runner = attempt.runner;
+    let blockers = || runner.store.task_blockers(attempt.at.task);
+    Ok(retry_transient(&*runner.clock, blockers).await?)
 }
 
 /// Builds the prompt context: relevant files and symbols, the parent issue, and earlier answers.
@@ -87,10 +100,7 @@ async fn prompt_context(
     let mut context = built?;
     context.related_files.truncate(TaskContext::MAX_FILES);
     context.related_symbols.truncate(TaskContext::MAX_SYMBOLS);
-    let answers = retry_transient(&*runner.clock, || {
-        runner.store.task_blockers(attempt.at.task)
-    })
-    .await?;
+    let answers = blockers(attempt).await?;
     attempt
         .report_activity(
             "context",

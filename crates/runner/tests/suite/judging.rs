@@ -1,7 +1,7 @@
 //! What counts as done: baselines, broken and named tests, and warnings.
 
 use windlass_runner::{ResultStatus, RunnerSettings, branch_name};
-use windlass_tasks::{NewTask, Obstacle, Proof, TaskStatus, WarningKind};
+use windlass_tasks::{Blockers, NewTask, Obstacle, Proof, TaskStatus, WarningKind};
 
 use super::sim::agent::Action;
 use super::sim::harness::Harness;
@@ -40,6 +40,7 @@ async fn agent_is_not_started_if_tests_cannot_run() {
     *harness.repo.obstacle.lock().unwrap() = Some(Obstacle {
         reason: "No module named pytest".to_owned(),
         proposal: Some("[tests]\nsetup = [\"make\", \"venv\"]".to_owned()),
+        in_files: false,
     });
     let task = harness.add_task("a task");
     let result = harness.run(&task).await;
@@ -53,6 +54,31 @@ async fn agent_is_not_started_if_tests_cannot_run() {
         assert!(result.output.contains(text), "{text}: {}", result.output);
     }
     assert!(harness.prompts().is_empty(), "an agent was started");
+}
+
+#[tokio::test(start_paused = true)]
+async fn agent_repairs_a_base_that_does_not_build_only_if_a_person_says_so() {
+    let harness = Harness::with_actions(&[Action::Write(GOOD)]);
+    *harness.repo.base_text.lock().unwrap() = "broken";
+    *harness.repo.obstacle.lock().unwrap() = Some(Obstacle {
+        reason: "error: could not compile `shop`".to_owned(),
+        proposal: None,
+        in_files: true,
+    });
+    let task = harness.add_task("a task");
+    let result = harness.run(&task).await;
+    assert_eq!(result.status, ResultStatus::Blocked);
+    assert!(
+        result.output.contains("could not compile"),
+        "{}",
+        result.output
+    );
+    assert!(harness.prompts().is_empty(), "an agent was started");
+
+    let answered = harness.store.answer_blocker(1, "repair it".to_owned());
+    let task = answered.await.unwrap();
+    assert_eq!(harness.run(&task).await.status, ResultStatus::Completed);
+    assert!(harness.prompts()[0].contains("repair it"));
 }
 
 #[tokio::test(start_paused = true)]

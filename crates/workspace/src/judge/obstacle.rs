@@ -30,6 +30,21 @@ const MISSING: &[&str] = &[
     "No rule to make target",
 ];
 
+/// Texts of compilers and runners that cannot load the project's own files.
+const NOT_BUILT: &[&str] = &[
+    "error: could not compile",
+    "SyntaxError",
+    "IndentationError",
+    "errors during collection",
+    "error during collection",
+    "[build failed]",
+    "[setup failed]",
+    "COMPILATION ERROR",
+    "Compilation failed",
+    "error TS",
+    "Transform failed",
+];
+
 /// How many lines of the output are quoted.
 const MAX_LINES: usize = 8;
 const MAX_LINE_CHARS: usize = 300;
@@ -42,20 +57,28 @@ pub(super) fn obstacle(
 ) -> Option<Obstacle> {
     // A runner may report a file that cannot be loaded as a failed case.
     let has_passed = result.counts.passed > 0;
-    let is_missing = MISSING.iter().any(|text| result.output.contains(text));
+    let is_missing = is_any_in(MISSING, &result.output);
+    let has_run = has_passed || result.counts.failed > 0;
+    let in_files = !is_missing && !has_run && is_any_in(NOT_BUILT, &result.output);
     let cannot_run = match result.status {
         TestStatus::Passed => false,
         TestStatus::Timeout => true,
         TestStatus::Error | TestStatus::Failed => {
             matches!(result.exit_code, Some(126 | 127))
                 || !has_passed && is_missing
+                || in_files
                 || is_setup(result)
         }
     };
     cannot_run.then(|| Obstacle {
         reason: meaningful_lines(result),
-        proposal: proposed_settings(root).filter(|_| !is_configured(root, settings)),
+        proposal: proposed_settings(root).filter(|_| !in_files && !is_configured(root, settings)),
+        in_files,
     })
+}
+
+fn is_any_in(texts: &[&str], output: &str) -> bool {
+    texts.iter().any(|text| output.contains(text))
 }
 
 /// Returns `true` if the set-up failed, so that no test was started.
@@ -64,7 +87,7 @@ fn is_setup(result: &TestResult) -> bool {
     failures.any(|case| case.name.starts_with("setup: "))
 }
 
-/// Returns the first lines that name what is missing, or else the last lines.
+/// Returns the first lines that name what is missing or not built, or else the last lines.
 fn meaningful_lines(result: &TestResult) -> String {
     let lines: Vec<&str> = result
         .output
@@ -72,7 +95,7 @@ fn meaningful_lines(result: &TestResult) -> String {
         .map(str::trim_end)
         .filter(|line| !line.trim().is_empty())
         .collect();
-    let says_why = |line: &&&str| MISSING.iter().any(|text| line.contains(text));
+    let says_why = |line: &&&str| is_any_in(MISSING, line) || is_any_in(NOT_BUILT, line);
     let mut found: Vec<&str> = lines.iter().filter(says_why).copied().collect();
     if found.is_empty() {
         found = lines[lines.len().saturating_sub(MAX_LINES)..].to_vec();

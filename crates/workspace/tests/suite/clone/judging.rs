@@ -146,4 +146,17 @@ async fn failing_tests_are_a_baseline_and_missing_modules_are_not() {
     let proposal = obstacle.proposal.unwrap();
     assert!(proposal.starts_with("[tests]\ncommand = "), "{proposal}");
     assert!(proposal.contains("setup = "), "{proposal}");
+    assert!(!obstacle.in_files);
+
+    let not_built = shell("echo error: could not compile \\`shop\\`; exit 101");
+    let baseline = judge.baseline(&*clone, &not_built).await.unwrap();
+    let obstacle = baseline.obstacle.unwrap();
+    assert!(
+        obstacle.in_files && obstacle.proposal.is_none(),
+        "{obstacle:?}"
+    );
+    // A test that is about errors of a compiler ran.
+    let red = shell("echo SyntaxError; echo 0 passed, 1 failed; exit 1");
+    let baseline = judge.baseline(&*clone, &red).await.unwrap();
+    assert_eq!(baseline.obstacle, None);
 }
