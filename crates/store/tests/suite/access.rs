@@ -192,15 +192,16 @@ mod sqlite {
 mod real_postgres {
     use super::*;
 
-    async fn stores() -> (OpenStore, OpenStore) {
-        let cluster = Cluster::shared();
+    async fn stores(cluster: &Cluster) -> (OpenStore, OpenStore) {
         open_twice(&cluster.url(&cluster.database().await)).await
     }
 
     #[test]
     fn p22_tokens_expire_and_are_revoked() {
         run(async {
-            let (store, other) = stores().await;
+            // The server stops when it is dropped.
+            let cluster = Cluster::shared();
+            let (store, other) = stores(&cluster).await;
             check_tokens(store, other).await;
         });
     }
@@ -208,7 +209,9 @@ mod real_postgres {
     #[test]
     fn p22_sessions_end_with_their_token() {
         run(async {
-            let (store, other) = stores().await;
+            // The server stops when it is dropped.
+            let cluster = Cluster::shared();
+            let (store, other) = stores(&cluster).await;
             check_sessions(store, other).await;
         });
     }
