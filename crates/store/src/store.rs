@@ -31,6 +31,7 @@ pub(crate) struct SqlStore {
     settings: StoreSettings,
     pub(crate) known_parents: KnownParents,
     pub(crate) lease_watch: Arc<Mutex<LeaseWatch>>,
+    pub(crate) landing_watch: Arc<Mutex<LeaseWatch>>,
     /// Background tasks run until this sender is dropped.
     alive: watch::Sender<bool>,
 }
@@ -83,6 +84,7 @@ impl SqlStore {
             settings,
             known_parents: KnownParents::default(),
             lease_watch: Arc::default(),
+            landing_watch: Arc::default(),
             alive: watch::Sender::new(true),
         };
         store.spawn_background(notify::watch_database(pools, signal));

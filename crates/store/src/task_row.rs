@@ -1,7 +1,7 @@
 //! Task rows, and fencing of attempts.
 
 use windlass_core::Usage;
-use windlass_tasks::{AttemptRef, StoreError, StoreResult, Task, TaskId, TaskStatus, WorkerKind};
+use windlass_tasks::{AttemptRef, Landed, StoreError, StoreResult, Task, TaskId, TaskStatus, WorkerKind};
 
 use crate::connection::{DbConnection, timestamp};
 use crate::sql::{Row, Sql, args, decode_error, sql};
@@ -10,7 +10,7 @@ use crate::sql::{Row, Sql, args, decode_error, sql};
 macro_rules! columns {
     () => {
         "id, project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, idempotency_key, \
-         attempt, tries, max_attempts, output, unverified, needs_review, tests, edits_tests, fresh, paused, branch, usage, cancel_requested, held, created_at, \
+         attempt, tries, max_attempts, output, unverified, needs_review, tests, edits_tests, fresh, paused, land, landed_commit, landed_at, landed_by, branch, usage, cancel_requested, held, created_at, \
          updated_at, completed_at, best_of, candidate_of, \
          (SELECT string_agg(CAST(on_id AS TEXT), ',' ORDER BY on_id) FROM dependency WHERE task_id = task.id) AS needs"
     };
@@ -77,6 +77,8 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
             .map(|_| row.json("best_of"))
             .transpose()?,
         candidate_of: row.opt_int("candidate_of")?,
+        land: row.flag("land")?,
+        landed: landed(row)?,
         branch: row.opt_text("branch")?,
         usage: if usage.is_empty() {
             Usage::default()
@@ -93,6 +95,17 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
         cancel_requested: row.flag("cancel_requested")?,
         held: row.flag("held")?,
     })
+}
+
+fn landed(row: &Row) -> StoreResult<Option<Landed>> {
+    let Some(commit) = row.opt_text("landed_commit")? else {
+        return Ok(None);
+    };
+    Ok(Some(Landed {
+        commit,
+        at: timestamp(row.opt_int("landed_at")?.unwrap_or(0)),
+        by: row.opt_text("landed_by")?.unwrap_or_default(),
+    }))
 }
 
 /// Reads a task.

@@ -14,6 +14,8 @@ mod broadcast;
 mod cases;
 mod context;
 mod id;
+mod landing;
+mod landing_site;
 mod note;
 mod notification;
 mod project;
@@ -41,6 +43,13 @@ pub use broadcast::{Broadcast, EventFilter, LoggedEvent};
 pub use cases::{CaseChanges, CaseResults, CaseStatus};
 pub use context::{ContextSource, RelatedFile, RelatedSymbol, TaskContext};
 pub use id::{AttemptNumber, AttemptRef, IssueId, ProjectId, RecordId, TaskId};
+pub use landing::{
+    ClaimedLandings, Landed, Landing, LandingClaim, LandingFilter, LandingOutcome, LandingState,
+    LandingToken, MAX_RETURNS, NewLanding,
+};
+pub use landing_site::{
+    AdvanceResult, LandingCopy, LandingSite, LandingStrategy, MergeRequest, MergeResult,
+};
 pub use note::{TestNote, TestNoteKind};
 pub use notification::{
     Channel, FollowStep, NewNotification, Notification, NotificationClaim, NotificationEnd,
@@ -52,8 +61,7 @@ pub use push::{NewPush, Push, PushClaim, PushEnd, PushRef, PushState};
 pub use record::{Correction, TestCase, TestCounts, TestResult, TestStatus};
 pub use steering::{MAX_NOTE_BYTES, MAX_PAUSE_REASON_BYTES, TaskEdit, WorkerPause};
 pub use store::{
-    Approvals, AttemptRecords, Blockers, EventLog, Leases, Notifications, Projects, Pushes,
-    Steering, StoreError, StoreFuture, StoreResult, TaskQueue, TaskStore, Traces,
+    Approvals, AttemptRecords, Blockers, EventLog, Landings, Leases, Notifications, Projects, Pushes, Steering, StoreError, StoreFuture, StoreResult, TaskQueue, TaskStore, Traces,
 };
 pub use task::{
     ATTEMPT_LIMIT, Dependency, Enqueued, MAX_ATTEMPTS, NewTask, Task, TaskFilter, TaskStatus,

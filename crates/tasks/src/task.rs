@@ -5,6 +5,7 @@ use windlass_core::{Timestamp, Usage};
 
 use crate::best_of::BestOf;
 use crate::id::{AttemptNumber, IssueId, ProjectId, TaskId};
+use crate::landing::Landed;
 
 /// The default number of attempts before a task fails.
 pub const MAX_ATTEMPTS: u32 = 3;
@@ -168,6 +169,12 @@ pub struct Task {
     /// The task is a candidate of this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidate_of: Option<TaskId>,
+    /// The task lands on its target branch when it is proved.
+    #[serde(default)]
+    pub land: bool,
+    /// The commit with which the change landed on its target branch.
+    #[serde(default)]
+    pub landed: Option<Landed>,
     /// The branch that contains the change.
     pub branch: Option<String>,
     /// The usage of all attempts.
@@ -214,6 +221,9 @@ pub struct NewTask {
     /// Adds candidates, of which the best one is chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_of: Option<BestOf>,
+    /// The task lands on its target branch when it is proved.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub land: bool,
 }
 
 impl NewTask {
@@ -234,6 +244,7 @@ impl NewTask {
             tests: Vec::new(),
             edits_tests: false,
             best_of: None,
+            land: false,
         }
     }
 }

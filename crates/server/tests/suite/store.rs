@@ -5,11 +5,7 @@ use std::time::Duration;
 
 use windlass_core::{TraceNode, Usage};
 use windlass_tasks::{
-    Approval, Approvals, Attempt, AttemptRecords, AttemptRef, Blocker, Blockers, Broadcast, Claim,
-    Claimed, Correction, EarlierChange, Enqueued, EventFilter, EventLog, Issue, IssueId,
-    LeaseStatus, Leases, LoggedEvent, NewApproval, NewIssue, NewProject, NewTask, Outcome, Project,
-    ProjectId, Projects, Proof, RecordId, Release, Steering, StoreError, StoreFuture, Task,
-    TaskEdit, TaskFilter, TaskId, TaskQueue, TaskStore, TestResult, Traces, WorkerPause,
+    Approval, Approvals, Attempt, AttemptRecords, AttemptRef, Blocker, Blockers, Broadcast, Claim, Claimed, ClaimedLandings, Correction, EarlierChange, Enqueued, EventFilter, EventLog, Issue, IssueId, Landing, LandingClaim, LandingFilter, LandingOutcome, LandingToken, Landings, LeaseStatus, Leases, LoggedEvent, NewApproval, NewIssue, NewLanding, NewProject, NewTask, Outcome, Project, ProjectId, Projects, Proof, RecordId, Release, Steering, StoreError, StoreFuture, Task, TaskEdit, TaskFilter, TaskId, TaskQueue, TaskStore, TestResult, Traces, WorkerPause,
 };
 use windlass_tasks::{
     FollowStep, NewPush, Notification, NotificationClaim, NotificationEnd, Notifications, Push,
@@ -122,6 +118,19 @@ forward! {
         worker_pauses() -> Vec<WorkerPause>;
         project_note(project: ProjectId) -> String;
         set_project_note(project: ProjectId, note: String) -> ();
+    }
+    Landings {
+        set_land(task: TaskId, land: bool) -> Task;
+        due_landings(project: Option<ProjectId>) -> Vec<Task>;
+        enqueue_landing(new: NewLanding) -> Landing;
+        claim_landings(claim: LandingClaim) -> Option<ClaimedLandings>;
+        heartbeat_landings(token: LandingToken, lease: Duration) -> ();
+        record_landing_intent(token: LandingToken, entries: Vec<RecordId>, commit: String) -> ();
+        finish_landing(token: LandingToken, entry: RecordId, outcome: LandingOutcome) -> Task;
+        release_landings(token: LandingToken, reason: Option<String>) -> ();
+        landings(filter: LandingFilter) -> Vec<Landing>;
+        record_landed(new: NewLanding, commit: String) -> Task;
+        forget_landed(task: TaskId) -> Task;
     }
     Traces {
         put_trace(id: String, task: Option<TaskId>, root: TraceNode) -> ();

@@ -39,6 +39,7 @@ mod clocks;
 mod connections;
 mod deps;
 mod events;
+mod landings;
 mod lifecycle;
 mod model;
 mod outbox;
@@ -230,6 +231,12 @@ cases![
     steering::paused_workers_claim_only_what_they_name,
     steering::all_tasks_are_cancelled_at_once,
     steering::project_has_a_note,
+    landings::p30_one_worker_lands_on_a_branch_at_a_time,
+    landings::p30_nothing_lands_twice,
+    landings::p30_lost_lease_cannot_finish,
+    landings::dependencies_land_first,
+    landings::returned_landing_gives_a_new_attempt,
+    landings::waiting_landing_ends_with_its_change,
     clocks::p2_task_of_another_machine_is_reclaimed_after_one_lease,
     clocks::p8_clock_jump_loses_no_live_work,
     clocks::p8_clock_jump_does_not_delay_takeover,

@@ -262,8 +262,8 @@ async fn check_parents(db: &mut DbConnection, new: &NewTask) -> StoreResult<()> 
 async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
     const ADD: Sql = sql!(
         "INSERT INTO task (project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, ",
-        "idempotency_key, wish, max_attempts, tests, edits_tests, created_at, updated_at) ",
-        "VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14) ",
+        "idempotency_key, wish, max_attempts, tests, edits_tests, land, created_at, updated_at) ",
+        "VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15) ",
         "ON CONFLICT (idempotency_key) DO NOTHING RETURNING ",
         columns!()
     );
@@ -286,6 +286,7 @@ async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
         new.max_attempts,
         tests.as_str(),
         new.edits_tests,
+        new.land,
         db.now(),
     ];
     match db.fetch_returning(ADD, values).await?.first() {

@@ -2,7 +2,7 @@
 
 use windlass_tasks::{StoreError, StoreResult, Task, TaskFilter, TaskId, TaskStatus};
 
-use super::{approvals, candidates, dependents, enqueue};
+use super::{approvals, candidates, dependents, enqueue, landings};
 use crate::connection::DbConnection;
 use crate::events::{page_size, status};
 use crate::sql::{Sql, args, sql};
@@ -141,6 +141,12 @@ pub(crate) async fn retry(db: &mut DbConnection, id: TaskId, fresh: bool) -> Sto
         }
         _ => {}
     }
+    if let Some(landed) = &task.landed {
+        return Err(StoreError::Refused(format!(
+            "task {id} has landed with commit {}: its change would be made a second time",
+            landed.commit
+        )));
+    }
     for candidate in candidates::unsuccessful(db, &task).await? {
         reset_to_pending(db, &candidate, true).await?;
     }
@@ -178,13 +184,15 @@ pub(crate) async fn reset_to_pending(
 ) -> StoreResult<()> {
     const RESET: Sql = sql!(
         "UPDATE task SET status = 'pending', tries = CASE WHEN $3 = 1 THEN 0 ELSE tries END, held = 0, ",
-        "cancel_requested = 0, unverified = 0, needs_review = 0, branch = NULL, completed_at = NULL, output = NULL, updated_at = $2 ",
+        "cancel_requested = 0, unverified = 0, needs_review = 0, branch = NULL, completed_at = NULL, output = NULL, updated_at = $2, ",
+        "landed_commit = NULL, landed_at = NULL, landed_by = NULL ",
         "WHERE id = $1"
     );
     let now = db.now();
     db.execute(RESET, args![task.id, now, reset_attempts])
         .await?;
     db.queue_event(status(task, TaskStatus::Pending, "worker"));
+    landings::remove_queued(db, task.id).await?;
     approvals::withdraw(db, task.id).await?;
     let mut affected = dependents::dependents(db, task.id).await?;
     affected.push(task.id);

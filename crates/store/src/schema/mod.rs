@@ -46,6 +46,10 @@ const MIGRATIONS: &[Sql] = &[
         sqlite: include_str!("../../migrations/sqlite/0007_publishing.sql"),
         postgres: include_str!("../../migrations/postgres/0007_publishing.sql"),
     },
+    Sql {
+        sqlite: include_str!("../../migrations/sqlite/0008_landings.sql"),
+        postgres: include_str!("../../migrations/postgres/0008_landings.sql"),
+    },
 ];
 
 /// The objects that the newest schema has in PostgreSQL. `tests/suite/real_postgres.rs` compares them with the

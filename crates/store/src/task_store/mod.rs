@@ -4,6 +4,7 @@
 mod approvals;
 mod blockers;
 mod event_log;
+mod landings;
 mod leases;
 mod notifications;
 mod projects;

@@ -183,6 +183,7 @@ mod real_postgres {
             include_str!("../../migrations/postgres/0005_proof.sql"),
             include_str!("../../migrations/postgres/0006_steering.sql"),
             include_str!("../../migrations/postgres/0007_publishing.sql"),
+            include_str!("../../migrations/postgres/0008_landings.sql"),
         ] {
             sqlx::raw_sql(batch).execute(&mut connection).await.unwrap();
         }

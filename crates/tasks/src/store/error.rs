@@ -31,6 +31,9 @@ pub enum StoreError {
         /// The superseded attempt.
         attempt: AttemptRef,
     },
+    /// Another worker has taken over the landing. The write changed nothing.
+    #[error("the landing was taken over by another worker")]
+    LandingLost,
     /// The idempotency key was used with a different request.
     #[error(
         "the idempotency key {key:?} belongs to task {task}, which is different: use a new key"
@@ -69,8 +72,8 @@ impl StoreError {
         }
     }
 
-    /// Returns `true` if the writing attempt no longer owns its task.
+    /// Returns `true` if the writing attempt no longer owns its task, or the writing worker its landing.
     pub fn is_superseded(&self) -> bool {
-        matches!(self, Self::Superseded { .. })
+        matches!(self, Self::Superseded { .. } | Self::LandingLost)
     }
 }

@@ -4,6 +4,7 @@ mod approvals;
 mod blockers;
 mod error;
 mod event_log;
+mod landings;
 mod leases;
 mod notifications;
 mod projects;
@@ -17,6 +18,7 @@ pub use approvals::Approvals;
 pub use blockers::Blockers;
 pub use error::{StoreError, StoreFuture, StoreResult};
 pub use event_log::EventLog;
+pub use landings::Landings;
 pub use leases::Leases;
 pub use notifications::Notifications;
 pub use projects::Projects;
@@ -57,6 +59,7 @@ pub trait TaskStore:
     + Steering
     + Pushes
     + Notifications
+    + Landings
 {
 }
 
@@ -72,5 +75,6 @@ impl<T> TaskStore for T where
         + Steering
         + Pushes
         + Notifications
+        + Landings
 {
 }

@@ -14,6 +14,7 @@ use windlass_tasks::{
 
 use super::new_task::new_task;
 use super::store_outbox::Outbox;
+use super::store_landings::Entry;
 
 /// The stored data.
 #[derive(Debug, Default)]
@@ -29,6 +30,9 @@ pub(crate) struct Memory {
     /// Pauses of workers, by project; `None` for all.
     pub(crate) pauses: BTreeMap<Option<ProjectId>, WorkerPause>,
     pub(crate) notes: BTreeMap<ProjectId, String>,
+    pub(crate) landings: Vec<Entry>,
+    pub(crate) last_landing: i64,
+    pub(crate) last_token: i64,
     /// Every status change, in order.
     pub(crate) history: Vec<(TaskId, TaskStatus)>,
 }
@@ -80,7 +84,7 @@ impl Memory {
     }
 
     /// Sets the status of a task and appends the event.
-    fn set_status(&mut self, id: TaskId, status: TaskStatus, agent_id: &str, now: Now) {
+    pub(super) fn set_status(&mut self, id: TaskId, status: TaskStatus, agent_id: &str, now: Now) {
         let Some(row) = self.rows.get_mut(&id) else {
             return;
         };
@@ -101,6 +105,18 @@ impl Memory {
         if matches!(status, TaskStatus::Failed | TaskStatus::Cancelled) {
             self.block_dependents(id, status, now);
         }
+    }
+
+    /// Appends the event of a change that is not one of the status.
+    pub(super) fn touch(&mut self, id: TaskId, now: Now) {
+        let task = &self.rows[&id].task;
+        let message = Broadcast::TaskStatus {
+            project_id: task.project_id,
+            task_id: id,
+            status: task.status,
+            agent_id: "worker".to_owned(),
+        };
+        self.append_event(message, now);
     }
 
     pub(crate) fn append_event(&mut self, message: Broadcast, now: Now) -> u64 {
@@ -353,6 +369,8 @@ impl Memory {
         row.used = 0;
         row.task.paused = false;
         row.task.completed_at = None;
+        row.task.landed = None;
+        self.remove_queued(id);
         self.set_status(id, TaskStatus::Pending, "worker", now);
         Ok(self.rows[&id].task.clone())
     }

@@ -11,6 +11,7 @@ mod new_task;
 pub(crate) mod repo;
 pub(crate) mod store;
 mod store_outbox;
+mod store_landings;
 mod store_records;
 mod store_steering;
 

@@ -30,6 +30,8 @@ pub(crate) fn new_task(id: TaskId, new: NewTask, dependencies: Vec<TaskId>, now:
         paused: false,
         best_of: new.best_of,
         candidate_of: None,
+        land: new.land,
+        landed: None,
         branch: None,
         usage: Usage::default(),
         created_at: now.wall,
