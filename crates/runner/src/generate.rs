@@ -38,6 +38,7 @@ pub async fn generate_code(
         baseline: None,
         named_tests: Vec::new(),
         has_earlier_change: false,
+        not_landed: None,
     };
     let prompt = prompt_context.generate_prompt(&[]);
     let task = call(agent, "generate_code", prompt, schema(false));

@@ -39,6 +39,8 @@ pub struct RunnerSettings {
     pub open_network: Vec<String>,
     /// Messages of commits.
     pub commit: CommitSettings,
+    /// Every task that a worker claims lands when it is proved.
+    pub auto_land: bool,
 }
 
 /// Messages of commits. `{{title}}`, `{{explanation}}`, `{{task}}` and `{{agent}}` are replaced.
@@ -77,6 +79,7 @@ impl Default for RunnerSettings {
             model: None,
             open_network: Vec::new(),
             commit: CommitSettings::default(),
+            auto_land: false,
         }
     }
 }

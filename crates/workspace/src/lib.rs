@@ -15,6 +15,7 @@ mod error;
 mod git;
 mod judge;
 mod keep;
+mod land;
 mod last_use;
 mod merge;
 mod nested;

@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::change::{self, FileDiff};
 use crate::clone::{Clones, ScratchRepo};
 use crate::error::{Error, Result};
-use crate::git::{Git, Repository};
+use crate::git::{Git, PrivateGitDir, Repository};
 
 /// The outcome of a merge or of its preview.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,10 +94,10 @@ impl Clones {
             .commit;
         let scratch = ScratchRepo::new(self, &repository, &format)?;
         let git = &self.git;
-        if is_ancestor(git, &scratch, &theirs, &ours).await? {
+        if is_ancestor(git, &scratch.git, &theirs, &ours).await? {
             return Ok(MergePlan::Decided(MergeOutcome::UpToDate));
         }
-        let fast_forward = is_ancestor(git, &scratch, &ours, &theirs).await?;
+        let fast_forward = is_ancestor(git, &scratch.git, &ours, &theirs).await?;
         let after = if fast_forward {
             theirs.clone()
         } else {
@@ -109,7 +109,7 @@ impl Clones {
             }
         };
         let diffs = change::differences(git, &scratch.git, &ours, &after).await?;
-        let overwritten = would_overwrite(git, &scratch, &repository, &ours, &diffs).await?;
+        let overwritten = would_overwrite(git, &scratch.git, &repository, &ours, &diffs).await?;
         if !overwritten.is_empty() {
             return Ok(MergePlan::Decided(MergeOutcome::WouldOverwrite(
                 overwritten,
@@ -132,7 +132,7 @@ impl Clones {
 }
 
 /// Returns the branch that is checked out, if a merge into it is possible now.
-async fn checked_out(git: &Git, repository: &Repository) -> Result<String> {
+pub(crate) async fn checked_out(git: &Git, repository: &Repository) -> Result<String> {
     let reject = |problem: &str| Err(Error::repository(&repository.root, problem));
     if repository.bare {
         return reject("has no work tree to merge into: merge in a clone of it");
@@ -159,9 +159,8 @@ async fn checked_out(git: &Git, repository: &Repository) -> Result<String> {
     }
 }
 
-async fn is_ancestor(git: &Git, scratch: &ScratchRepo, old: &str, new: &str) -> Result<bool> {
-    let output = scratch
-        .git
+pub(crate) async fn is_ancestor(git: &Git, private_git: &PrivateGitDir, old: &str, new: &str) -> Result<bool> {
+    let output = private_git
         .command(git)
         .output(&["merge-base", "--is-ancestor", old, new])
         .await?;
@@ -180,16 +179,36 @@ async fn merge_commits(
     ours: &str,
     theirs: &str,
 ) -> Result<Result<String, Vec<String>>> {
-    let args = [
+    let tree = match merge_trees(git, &scratch.git, ours, theirs, None).await? {
+        Ok(tree) => tree,
+        Err(conflicts) => return Ok(Err(conflicts)),
+    };
+    let message = format!("Merge branch '{branch}'\n");
+    let args = ["commit-tree", "-p", ours, "-p", theirs, "-F", "-", &tree];
+    let output = scratch.git.command(git).input(message).run(&args).await?;
+    Ok(Ok(output.text()))
+}
+
+/// Merges two commits and returns the tree, or the conflicting files. With `base`, only what `theirs` changed since
+/// that commit is merged.
+pub(crate) async fn merge_trees(
+    git: &Git,
+    private_git: &PrivateGitDir,
+    ours: &str,
+    theirs: &str,
+    base: Option<&str>,
+) -> Result<Result<String, Vec<String>>> {
+    let base = base.map(|base| format!("--merge-base={base}"));
+    let mut args = vec![
         "merge-tree",
         "--write-tree",
         "-z",
         "--name-only",
         "--no-messages",
-        ours,
-        theirs,
     ];
-    let output = scratch.git.command(git).output(&args).await?;
+    args.extend(base.as_deref());
+    args.extend([ours, theirs]);
+    let output = private_git.command(git).output(&args).await?;
     if output.code > 1 {
         return Err(output.into_error());
     }
@@ -200,23 +219,19 @@ async fn merge_commits(
         let files: BTreeSet<String> = fields.collect();
         return Ok(Err(files.into_iter().collect()));
     }
-    let message = format!("Merge branch '{branch}'\n");
-    let args = ["commit-tree", "-p", ours, "-p", theirs, "-F", "-", &tree];
-    let output = scratch.git.command(git).input(message).run(&args).await?;
-    Ok(Ok(output.text()))
+    Ok(Ok(tree))
 }
 
 /// Returns the files that the merge would change and that have uncommitted content.
-async fn would_overwrite(
+pub(crate) async fn would_overwrite(
     git: &Git,
-    scratch: &ScratchRepo,
+    private_git: &PrivateGitDir,
     repository: &Repository,
     ours: &str,
     diffs: &[FileDiff],
 ) -> Result<Vec<String>> {
-    scratch.git.set_head(ours)?;
-    scratch
-        .git
+    private_git.set_head(ours)?;
+    private_git
         .add_core_config(&repository.core_config(git).await?)?;
     let args = [
         "status",
@@ -226,8 +241,7 @@ async fn would_overwrite(
         "--ignore-submodules=all",
         "--no-renames",
     ];
-    let output = scratch
-        .git
+    let output = private_git
         .command_in(git, &repository.root)
         .read([&repository.root, &repository.git_dir])
         .index(&repository.git_dir.join("index"))

@@ -34,12 +34,13 @@ use windlass_tasks::{
 };
 
 pub use keep::keep_stale_changes;
-pub(crate) use prompts::PromptContext;
+pub(crate) use prompts::{PromptContext, failure_summary};
 pub use publish::branch_name;
 pub(crate) use retry::retry_transient;
 pub(crate) use supervise::run;
 pub use supervise::trace_id;
 pub(crate) use turn::{Conversation, StructuredCallError, call};
+pub(crate) use verdict::{TestRules, Verdict, judge};
 
 use agents::AttemptAgents;
 use budget::BudgetTracker;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use windlass_tasks::{
-    Blocker, Change, Obstacle, TaskContext, TaskId, TestResult, TestStatus, WorkerKind,
+    Blocker, Change, Landing, Obstacle, TaskContext, TaskId, TestResult, TestStatus, WorkerKind,
 };
 
 use crate::template::{render, truncate_end, truncate_middle};
@@ -32,6 +32,8 @@ pub(crate) struct PromptContext {
     pub(crate) named_tests: Vec<String>,
     /// The files have the change of an earlier attempt.
     pub(crate) has_earlier_change: bool,
+    /// The landing of the earlier attempt's change, if it was returned.
+    pub(crate) not_landed: Option<Landing>,
 }
 
 /// The text of a file, for a model without tools.
@@ -66,15 +68,18 @@ impl PromptContext {
             Some(baseline) => self.verification(baseline),
             None => include_str!("../prompts/unverified.md").to_owned(),
         };
-        let earlier = if self.has_earlier_change {
-            include_str!("../prompts/earlier-change.md").trim_end()
-        } else {
-            ""
+        let not_landed = self.not_landed.as_ref();
+        let earlier = match not_landed.map(|landing| self.not_landed(landing)) {
+            Some(text) => text,
+            None if self.has_earlier_change => {
+                include_str!("../prompts/earlier-change.md").to_owned()
+            }
+            None => String::new(),
         };
         render(
             template,
             &[
-                ("earlier", earlier),
+                ("earlier", earlier.trim_end()),
                 ("instructions", instructions(task.kind)),
                 ("title", &task.title),
                 ("description", &task.description),
@@ -83,6 +88,31 @@ impl PromptContext {
                 ("answers", &self.answered_blockers()),
                 ("verification", &verification),
                 ("files", &contents(files)),
+            ],
+        )
+    }
+
+    /// Says why the earlier change did not land.
+    fn not_landed(&self, landing: &Landing) -> String {
+        let state = if self.has_earlier_change {
+            "The files already have that change, uncommitted, on top of the current branch."
+        } else {
+            "That change could not be applied to the current branch, so the files do not have it: make it again."
+        };
+        let mut cases = String::new();
+        for case in landing.cases.iter().take(MAX_CASES) {
+            let _ = writeln!(cases, "- {case}");
+        }
+        render(
+            include_str!("../prompts/not-landed.md"),
+            &[
+                ("target", &landing.target),
+                ("state", state),
+                (
+                    "reason",
+                    &truncate_end(landing.reason.as_deref().unwrap_or_default(), MAX_OUTPUT_BYTES),
+                ),
+                ("cases", &cases),
             ],
         )
     }
@@ -170,7 +200,7 @@ pub(super) fn failure_report(result: &TestResult, reasons: &[String]) -> String 
 }
 
 /// Summarizes a run that does not count as green, with the reasons.
-pub(super) fn failure_summary(result: &TestResult, reasons: &[String]) -> String {
+pub(crate) fn failure_summary(result: &TestResult, reasons: &[String]) -> String {
     // A command that exits with zero, or runs no test, gives no reason itself.
     let is_own = reasons.is_empty() || result.counts.total > 0 || result.exit_code.is_none();
     let has_own = result.exit_code != Some(0) && is_own;

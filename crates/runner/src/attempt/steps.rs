@@ -1,6 +1,9 @@
 //! The seven steps of a task, in order.
 
-use windlass_tasks::{Baseline, Blocker, Issue, StartPoint, TaskContext, TestPlan, WorkingCopy};
+use windlass_tasks::{
+    Baseline, Blocker, Issue, Landing, LandingFilter, LandingState, StartPoint, TaskContext,
+    TestPlan, WorkingCopy,
+};
 
 use super::correct::edit_until_passing;
 use super::edit::Editor;
@@ -10,6 +13,7 @@ use super::{AttemptContext, AttemptError, AttemptResult, FinishedWork, prompts, 
 
 /// Runs the steps from the clone to the outcome. The first step, the claim, is already done.
 pub(super) async fn run_steps(attempt: &AttemptContext<'_>) -> AttemptResult<FinishedWork> {
+    set_land(attempt).await?;
     let working_copy = open(attempt).await?;
     // After the clone, not before: if another attempt publishes from now on, publishing this change fails
     // instead of overwriting that one.
@@ -24,6 +28,16 @@ pub(super) async fn run_steps(attempt: &AttemptContext<'_>) -> AttemptResult<Fin
     let verified =
         edit_until_passing(attempt, working_copy, baseline.as_ref(), &mut editor).await?;
     publish(attempt, working_copy, (baseline, verified), earlier_intent).await
+}
+
+/// Records that the change lands when it is proved, before there is one: a worker may die right after the proof.
+async fn set_land(attempt: &AttemptContext<'_>) -> AttemptResult<()> {
+    let (runner, task) = (attempt.runner, &attempt.task);
+    if runner.settings.auto_land && !task.land {
+        let set = || runner.store.set_land(task.id, true);
+        retry_transient(&*runner.clock, set).await?;
+    }
+    Ok(())
 }
 
 async fn open<'a>(attempt: &'a AttemptContext<'_>) -> AttemptResult<&'a dyn WorkingCopy> {
@@ -117,7 +131,20 @@ async fn prompt_context(
         baseline: baseline.map(|baseline| baseline.result.clone()),
         named_tests: attempt.task.tests.clone(),
         has_earlier_change: *working_copy.start() == StartPoint::Change,
+        not_landed: not_landed(attempt).await?,
     })
+}
+
+/// Returns the landing of the last attempt, if it was returned.
+async fn not_landed(attempt: &AttemptContext<'_>) -> AttemptResult<Option<Landing>> {
+    let runner = attempt.runner;
+    let filter = LandingFilter {
+        task: Some(attempt.at.task),
+        ..LandingFilter::default()
+    };
+    let landings = || runner.store.landings(filter.clone());
+    let last = retry_transient(&*runner.clock, landings).await?.pop();
+    Ok(last.filter(|landing| landing.state == LandingState::Returned))
 }
 
 async fn issue(attempt: &AttemptContext<'_>) -> AttemptResult<Option<Issue>> {

@@ -13,16 +13,16 @@ const MAX_NAMES: usize = 10;
 
 /// What a task says about its tests.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct TestRules<'a> {
+pub(crate) struct TestRules<'a> {
     /// The tests that the task is about.
-    pub(super) named: &'a [String],
+    pub(crate) named: &'a [String],
     /// The task is about the tests themselves.
-    pub(super) edits_tests: bool,
+    pub(crate) edits_tests: bool,
 }
 
 /// The verdict over a tested change.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     Green(Box<GreenVerdict>),
     /// The reasons in addition to the exit code of the test command, each as a sentence.
     Red(Vec<String>),
@@ -30,18 +30,18 @@ pub(super) enum Verdict {
 
 /// A change that counts as green.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct GreenVerdict {
+pub(crate) struct GreenVerdict {
     /// What a reviewer must look at.
-    pub(super) warnings: Vec<Warning>,
+    pub(crate) warnings: Vec<Warning>,
     /// The differences from the baseline, with the tests of the change.
-    pub(super) cases: Option<CaseChanges>,
+    pub(crate) cases: Option<CaseChanges>,
     /// The differences from the baseline, with the tests of the base.
-    pub(super) base_cases: Option<CaseChanges>,
+    pub(crate) base_cases: Option<CaseChanges>,
 }
 
 impl GreenVerdict {
     /// Returns the cases that failed before the change and still fail.
-    pub(super) fn still_failing(&self) -> &[String] {
+    pub(crate) fn still_failing(&self) -> &[String] {
         self.cases
             .as_ref()
             .map_or(&[], |cases| cases.still_failing.as_slice())
@@ -49,7 +49,7 @@ impl GreenVerdict {
 }
 
 /// Judges a tested change. `weakened` describes test files that the change deletes or empties.
-pub(super) fn judge(
+pub(crate) fn judge(
     rules: TestRules<'_>,
     baseline: &Baseline,
     check: &Check,

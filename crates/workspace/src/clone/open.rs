@@ -91,7 +91,7 @@ impl OpenClone {
         }))
     }
 
-    fn new(repository: Repository, base: &str, dir: PathBuf) -> Self {
+    pub(super) fn new(repository: Repository, base: &str, dir: PathBuf) -> Self {
         let git = PrivateGitDir::open(&dir.join(META_DIR).join("git"), &dir, &repository);
         Self {
             work: dir.join(work_name(&repository.root)),

@@ -19,10 +19,16 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 ///
 /// Returns immediately if the ref is not locked or not written by Windlass.
 pub(crate) async fn wait_or_remove(common_dir: &Path, name: &str) -> std::io::Result<()> {
-    let lock = common_dir.join(format!("{name}.lock"));
     if !OWN_REFS.iter().any(|own| name.starts_with(own)) {
         return Ok(());
     }
+    wait_or_remove_any(common_dir, name).await
+}
+
+/// Waits until any ref is unlocked, and removes a lock that stays the same for too long: git holds one for
+/// milliseconds.
+pub(crate) async fn wait_or_remove_any(common_dir: &Path, name: &str) -> std::io::Result<()> {
+    let lock = common_dir.join(format!("{name}.lock"));
     let mut seen = identity(&lock);
     let mut polls = 0;
     while let Some(current) = seen {

@@ -1,0 +1,235 @@
+//! Lands proved changes: one worker at a time for each branch, and only what was tested on top of it.
+//!
+//! The branch moves last, by compare-and-swap, while the lease is held. The commit is recorded before. If the worker
+//! dies in between, the next one finds the branch before or after the move, and ends the landing accordingly.
+
+mod lease;
+mod run;
+mod verify;
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+use windlass_tasks::{
+    ClaimedLandings, LandingClaim, LandingSite, LandingStrategy, MAX_RETURNS, NewLanding, Project,
+    ProjectId, Task, TaskId,
+};
+
+use crate::attempt::retry_transient;
+use crate::{Error, Runner};
+
+use lease::LandingLease;
+
+/// Settings of landings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LandingSettings {
+    /// How a change is brought onto its branch.
+    pub strategy: LandingStrategy,
+    /// How many changes are tested together at most. Only for [`LandingStrategy::Merge`].
+    pub batch: u32,
+    /// How often a change may be returned to its agent before a person is asked.
+    pub max_returns: u32,
+}
+
+impl Default for LandingSettings {
+    fn default() -> Self {
+        Self {
+            strategy: LandingStrategy::Merge,
+            batch: 1,
+            max_returns: MAX_RETURNS,
+        }
+    }
+}
+
+/// Lands changes from the queues of a store.
+#[derive(Debug, Clone)]
+pub struct Lander {
+    /// The store, the tests and the clock.
+    pub runner: Arc<Runner>,
+    /// Moves branches.
+    pub site: Arc<dyn LandingSite>,
+    /// The settings.
+    pub settings: LandingSettings,
+    /// Lands only changes of this project.
+    pub project: Option<ProjectId>,
+}
+
+/// What became of one change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LandingReport {
+    /// The task.
+    pub task: TaskId,
+    /// The branch.
+    pub target: String,
+    /// The result.
+    pub result: LandingResult,
+}
+
+/// The result of an attempt to land a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LandingResult {
+    /// The branch contains the change.
+    Landed {
+        /// The commit that the branch was moved to.
+        commit: String,
+        /// Whether the commit is a merge commit.
+        is_merge: bool,
+    },
+    /// It conflicted or failed the tests.
+    Returned {
+        /// The reason.
+        reason: String,
+        /// The test cases that failed.
+        cases: Vec<String>,
+    },
+    /// It stays in the queue, for this reason.
+    Waits(String),
+    /// The task has no change to land any more.
+    Withdrawn,
+}
+
+impl LandingResult {
+    /// Returns the command that undoes a landed change.
+    pub fn undo(&self) -> Option<String> {
+        match self {
+            Self::Landed { commit, is_merge } if *is_merge => {
+                Some(format!("git revert -m 1 {commit}"))
+            }
+            Self::Landed { commit, .. } => Some(format!("git revert {commit}")),
+            _ => None,
+        }
+    }
+}
+
+impl Lander {
+    /// Adds the tasks that are due to their queues. Returns how many were added.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store or a repository cannot be used.
+    pub async fn enqueue_due(&self) -> Result<usize, Error> {
+        let store = &self.runner.store;
+        let due = store.due_landings(self.project).await?;
+        let mut added = 0;
+        for task in due {
+            let project = store.project(task.project_id).await?;
+            let Some(target) = self.target(&project, &task).await? else {
+                tracing::warn!(task = task.id, "no branch is checked out to land on");
+                continue;
+            };
+            let by = self.runner.settings.worker.clone();
+            let task = task.id;
+            store
+                .enqueue_landing(NewLanding { task, target, by })
+                .await?;
+            added += 1;
+        }
+        Ok(added)
+    }
+
+    /// Returns the branch that a task's change is for. `None` if the task names none and none is checked out.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the repository cannot be read.
+    pub async fn target(
+        &self,
+        project: &Project,
+        _task: &Task,
+    ) -> Result<Option<String>, windlass_core::Error> {
+        self.site.current_branch(project).await
+    }
+
+    /// Lands the next entries of one queue. Returns one report for each entry that was looked at; empty if there was
+    /// nothing to land.
+    ///
+    /// With `tasks`, only these are landed. After `stop`, what has not landed within the grace period is put back.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be used.
+    pub async fn land_next(
+        &self,
+        tasks: &[TaskId],
+        stop: &CancellationToken,
+    ) -> Result<Vec<LandingReport>, Error> {
+        let runner = &*self.runner;
+        let settings = &runner.settings;
+        let max = match self.settings.strategy {
+            LandingStrategy::Merge => self.settings.batch,
+            // Each commit of a rebase is tested alone.
+            LandingStrategy::Rebase => 1,
+        };
+        let claim = LandingClaim {
+            worker: settings.worker.clone(),
+            project_id: self.project,
+            tasks: tasks.to_vec(),
+            max,
+            lease: settings.lease,
+        };
+        let since = runner.clock.elapsed();
+        let Some(claimed) = runner.store.claim_landings(claim).await? else {
+            return Ok(Vec::new());
+        };
+        let lease = LandingLease::new(runner, claimed.token, since);
+        let stopped = async {
+            stop.cancelled().await;
+            runner.clock.sleep(settings.stop_grace).await;
+        };
+        let work: BoxFuture<'_, _> = Box::pin(self.land(&claimed, &lease));
+        tokio::select! {
+            biased;
+            done = work => self.release_rest(&claimed, done).await,
+            () = lease.renew_until_lost() => Ok(waits(&claimed, "the lease was lost")),
+            () = stopped => {
+                let why = "the worker stopped";
+                self.release(&claimed, None).await?;
+                Ok(waits(&claimed, why))
+            }
+        }
+    }
+
+    /// Puts what has not ended back into the queue.
+    async fn release_rest(
+        &self,
+        claimed: &ClaimedLandings,
+        done: Result<Vec<LandingReport>, run::LandingError>,
+    ) -> Result<Vec<LandingReport>, Error> {
+        match done {
+            Ok(reports) => {
+                let reason = reports.iter().find_map(|report| match &report.result {
+                    LandingResult::Waits(why) => Some(why.clone()),
+                    _ => None,
+                });
+                self.release(claimed, reason).await?;
+                Ok(reports)
+            }
+            Err(run::LandingError::Lost) => Ok(waits(claimed, "another worker has taken over")),
+            Err(run::LandingError::Failed(why)) => {
+                self.release(claimed, Some(why.clone())).await?;
+                Ok(waits(claimed, &why))
+            }
+        }
+    }
+
+    async fn release(
+        &self,
+        claimed: &ClaimedLandings,
+        reason: Option<String>,
+    ) -> Result<(), Error> {
+        let (runner, token) = (&self.runner, claimed.token);
+        let release = || runner.store.release_landings(token, reason.clone());
+        Ok(retry_transient(&*runner.clock, release).await?)
+    }
+}
+
+fn waits(claimed: &ClaimedLandings, why: &str) -> Vec<LandingReport> {
+    let report = |entry: &windlass_tasks::Landing| LandingReport {
+        task: entry.task,
+        target: entry.target.clone(),
+        result: LandingResult::Waits(why.to_owned()),
+    };
+    claimed.entries.iter().map(report).collect()
+}

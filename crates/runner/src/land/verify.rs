@@ -1,0 +1,118 @@
+//! Tests merged changes as in their proofs: in a fresh checkout, with the same judge.
+
+use windlass_tasks::{
+    CheckRequest, Landing, LandingCopy, Proof, Task, TestResult, Warning, WarningKind,
+};
+
+use crate::Runner;
+use crate::attempt::{TestRules, Verdict, failure_summary, judge};
+
+/// Maximum number of failing cases that are kept.
+const MAX_CASES: usize = 100;
+
+/// A change that lands.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    pub(super) entry: Landing,
+    pub(super) task: Task,
+    /// `None` if the project is configured to have no tests.
+    pub(super) proof: Option<Proof>,
+    /// The commit with the change.
+    pub(super) commit: String,
+}
+
+/// The result of testing merged changes.
+#[derive(Debug)]
+pub(super) enum TestVerdict {
+    Green,
+    Red {
+        reason: String,
+        cases: Vec<String>,
+    },
+    /// The tests cannot run, whatever the change is.
+    CannotRun(String),
+}
+
+/// Tests the commit of a copy that has these changes.
+pub(super) async fn test(
+    runner: &Runner,
+    copy: &dyn LandingCopy,
+    changes: &[Candidate],
+) -> windlass_core::Result<TestVerdict> {
+    let working_copy = copy.working_copy();
+    let commit = copy.commit();
+    // The proof is about exactly this commit on this base.
+    if let [Candidate {
+        proof: Some(proof), ..
+    }] = changes
+        && (proof.base == working_copy.base() && proof.commit == commit.id)
+    {
+        return Ok(TestVerdict::Green);
+    }
+    let Some(proof) = changes.iter().rev().find_map(|one| one.proof.as_ref()) else {
+        return Ok(TestVerdict::Green);
+    };
+    let verifier = &runner.verifier;
+    let baseline = verifier.baseline(working_copy, &proof.command).await?;
+    if let Some(obstacle) = &baseline.obstacle {
+        return Ok(TestVerdict::CannotRun(obstacle.reason.clone()));
+    }
+    let edits_tests = changes.iter().any(|one| one.task.edits_tests);
+    let request = CheckRequest {
+        commit,
+        command: &proof.command,
+        baseline: &baseline,
+        edits_tests,
+    };
+    let check = verifier.check(working_copy, request).await?;
+    let change = working_copy.change_of(commit).await?;
+    let named: Vec<String> = changes
+        .iter()
+        .flat_map(|one| one.task.tests.clone())
+        .collect();
+    let rules = TestRules {
+        named: &named,
+        edits_tests,
+    };
+    let result = &check.own.result;
+    Ok(
+        match judge(rules, &baseline, &check, &change.weakened_tests) {
+            Verdict::Red(reasons) => TestVerdict::Red {
+                reason: failure_summary(result, &reasons),
+                cases: new_failures(&baseline.result, result),
+            },
+            Verdict::Green(verdict) => match unaccepted(&verdict.warnings, changes) {
+                Some(warning) => TestVerdict::Red {
+                    reason: format!("{}: {}", warning.kind, warning.detail),
+                    cases: Vec::new(),
+                },
+                None => TestVerdict::Green,
+            },
+        },
+    )
+}
+
+/// Returns the cases that fail now and did not before.
+fn new_failures(before: &TestResult, after: &TestResult) -> Vec<String> {
+    let failed_before = |name: &str| before.failures.iter().any(|case| case.name == name);
+    let new = after.failures.iter().map(|case| case.name.clone());
+    new.filter(|name| !failed_before(name))
+        .take(MAX_CASES)
+        .collect()
+}
+
+/// Returns a warning about the tests that no proof of these changes has: nobody has accepted it.
+fn unaccepted<'a>(warnings: &'a [Warning], changes: &[Candidate]) -> Option<&'a Warning> {
+    let about_tests = [
+        WarningKind::ChangedTests,
+        WarningKind::RemovedTests,
+        WarningKind::SkippedTests,
+    ];
+    let accepted = |kind: &WarningKind| {
+        let mut proofs = changes.iter().filter_map(|one| one.proof.as_ref());
+        proofs.any(|proof| proof.warnings.iter().any(|known| known.kind == *kind))
+    };
+    warnings
+        .iter()
+        .find(|warning| about_tests.contains(&warning.kind) && !accepted(&warning.kind))
+}
