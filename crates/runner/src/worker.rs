@@ -14,7 +14,10 @@ use windlass_tasks::{AttemptRef, ProjectId, TaskFilter, TaskId, TaskStatus, Work
 
 use crate::attempt::keep_stale_changes;
 use crate::pool::PoolPermit;
-use crate::{AgentPoolManager, ClaimedTask, Error, ResultStatus, Runner, StopSignals, TaskResult};
+use crate::{
+    AgentPoolManager, ClaimedTask, Error, Lander, LandingReport, LandingResult, ResultStatus,
+    Runner, StopSignals, TaskResult,
+};
 
 /// Minimum pause before the queue is checked again after it was empty, however often the store reports new
 /// events.
@@ -41,6 +44,8 @@ pub struct Worker {
     pub project: Option<ProjectId>,
     /// Restricts the worker to tasks of these kinds. Empty: all kinds.
     pub kinds: Vec<WorkerKind>,
+    /// Lands the proved changes.
+    pub lander: Option<Lander>,
 }
 
 /// Summary of a worker's run.
@@ -51,6 +56,8 @@ pub struct WorkerReport {
     /// ended.
     pub results: VecDeque<(TaskId, TaskResult)>,
     counts: HashMap<ResultStatus, u64>,
+    /// The last [`MAX_RESULTS`](Self::MAX_RESULTS) landings, in the order they ended.
+    pub landings: VecDeque<LandingReport>,
 }
 
 impl WorkerReport {
@@ -60,6 +67,20 @@ impl WorkerReport {
     /// Returns the number of attempts that ended with this status.
     pub fn count(&self, status: ResultStatus) -> u64 {
         self.counts.get(&status).copied().unwrap_or_default()
+    }
+
+    fn add_landings(&mut self, reports: Vec<LandingReport>) {
+        for report in reports {
+            // A change that waits is looked at again and again.
+            let is_same = |one: &LandingReport| one.task == report.task;
+            if matches!(report.result, LandingResult::Waits(_)) {
+                self.landings.retain(|one| !is_same(one));
+            }
+            if self.landings.len() == Self::MAX_RESULTS {
+                self.landings.pop_front();
+            }
+            self.landings.push_back(report);
+        }
     }
 
     fn add(&mut self, task: TaskId, result: TaskResult) {
@@ -80,6 +101,7 @@ impl Worker {
             once: false,
             project: None,
             kinds: Vec::new(),
+            lander: None,
         }
     }
 
@@ -99,6 +121,8 @@ impl Worker {
             claiming: None,
             reclaiming: Some(self.reclaim_expired()),
             waiting: None,
+            landing: None,
+            nothing_to_land: self.lander.is_none(),
             seen: 0,
             empty: false,
             claim_errors: 0,
@@ -186,6 +210,15 @@ impl Worker {
         })
     }
 
+    /// Lands the next changes of one queue.
+    fn land(&self, stop: CancellationToken) -> Option<BoxFuture<'static, LandingOutcome>> {
+        let lander = self.lander.clone()?;
+        Some(Box::pin(async move {
+            lander.enqueue_due().await?;
+            lander.land_next(&[], &stop).await
+        }))
+    }
+
     fn pause(&self, seen: u64) -> BoxFuture<'static, u64> {
         let pause = self.runner.clock.sleep(ERROR_PAUSE);
         Box::pin(async move {
@@ -198,6 +231,9 @@ impl Worker {
 /// The result of a claim, and the pool slot it was made for.
 type ClaimOutcome = (Result<Option<ClaimedTask>, Error>, PoolPermit);
 
+/// The reports of one look at the landing queues.
+type LandingOutcome = Result<Vec<LandingReport>, Error>;
+
 /// One run of a worker.
 struct WorkerRun<'a> {
     worker: &'a Worker,
@@ -206,6 +242,9 @@ struct WorkerRun<'a> {
     claiming: Option<BoxFuture<'static, ClaimOutcome>>,
     reclaiming: Option<BoxFuture<'static, usize>>,
     waiting: Option<BoxFuture<'static, u64>>,
+    landing: Option<BoxFuture<'static, LandingOutcome>>,
+    /// The last look at the landing queues found nothing that can land now.
+    nothing_to_land: bool,
     /// The last sequence number that this worker knows.
     seen: u64,
     /// The last claim found no task.
@@ -219,8 +258,8 @@ impl WorkerRun<'_> {
     async fn run_loop(&mut self) -> Result<(), Error> {
         loop {
             let stopping = self.stop.is_cancelled();
-            if self.claiming.is_none() && self.running.is_empty() {
-                let nothing_left = self.empty && self.worker.once;
+            if self.claiming.is_none() && self.running.is_empty() && self.landing.is_none() {
+                let nothing_left = self.empty && self.nothing_to_land && self.worker.once;
                 if stopping || nothing_left {
                     return Ok(());
                 }
@@ -228,10 +267,14 @@ impl WorkerRun<'_> {
             if !stopping && self.waiting.is_none() && self.claiming.is_none() {
                 self.next();
             }
+            if !stopping && !self.nothing_to_land && self.landing.is_none() {
+                self.landing = self.worker.land(self.stop.clone());
+            }
             tokio::select! {
                 biased;
                 Some((task, result)) = self.running.next() => self.on_result(task, result),
                 claim = take_ready(&mut self.claiming) => self.on_claim(claim)?,
+                landed = take_ready(&mut self.landing) => self.on_landed(landed),
                 reclaimed = take_ready(&mut self.reclaiming) => {
                     self.reclaiming = Some(self.worker.reclaim_expired());
                     self.empty &= reclaimed == 0;
@@ -239,6 +282,7 @@ impl WorkerRun<'_> {
                 seen = take_ready(&mut self.waiting) => {
                     self.seen = seen;
                     self.empty = false;
+                    self.nothing_to_land = self.worker.lander.is_none();
                 }
                 () = self.stop.cancelled(), if !stopping => self.waiting = None,
             }
@@ -293,10 +337,27 @@ impl WorkerRun<'_> {
         Ok(())
     }
 
+    fn on_landed(&mut self, landed: LandingOutcome) {
+        let reports = landed.unwrap_or_else(|error| {
+            tracing::warn!(%error, "landing failed");
+            Vec::new()
+        });
+        let is_waiting = |report: &LandingReport| matches!(report.result, LandingResult::Waits(_));
+        // What waits is looked at again after the next event, or after the sweep interval.
+        self.nothing_to_land = reports.iter().all(is_waiting);
+        // A returned change is a task to claim.
+        self.empty &= self.nothing_to_land;
+        if !self.nothing_to_land {
+            self.waiting = None;
+        }
+        self.report.add_landings(reports);
+    }
+
     fn on_result(&mut self, task: TaskId, result: TaskResult) {
         tracing::info!(task, status = %result.status, "attempt ended");
-        // The end of this attempt may have unblocked other tasks.
+        // The end of this attempt may have unblocked other tasks, and its change may land.
         self.empty = false;
+        self.nothing_to_land = self.worker.lander.is_none();
         if result.status == ResultStatus::Superseded || result.status == ResultStatus::Failed {
             // If the store or the disk has a problem, claiming the same task again immediately does not help.
             self.waiting = Some(self.worker.pause(self.seen));

@@ -1,7 +1,9 @@
 //! Task rows, and fencing of attempts.
 
 use windlass_core::Usage;
-use windlass_tasks::{AttemptRef, Landed, StoreError, StoreResult, Task, TaskId, TaskStatus, WorkerKind};
+use windlass_tasks::{
+    AttemptRef, Landed, StoreError, StoreResult, Task, TaskId, TaskStatus, WorkerKind,
+};
 
 use crate::connection::{DbConnection, timestamp};
 use crate::sql::{Row, Sql, args, decode_error, sql};

@@ -61,7 +61,8 @@ pub use push::{NewPush, Push, PushClaim, PushEnd, PushRef, PushState};
 pub use record::{Correction, TestCase, TestCounts, TestResult, TestStatus};
 pub use steering::{MAX_NOTE_BYTES, MAX_PAUSE_REASON_BYTES, TaskEdit, WorkerPause};
 pub use store::{
-    Approvals, AttemptRecords, Blockers, EventLog, Landings, Leases, Notifications, Projects, Pushes, Steering, StoreError, StoreFuture, StoreResult, TaskQueue, TaskStore, Traces,
+    Approvals, AttemptRecords, Blockers, EventLog, Landings, Leases, Notifications, Projects,
+    Pushes, Steering, StoreError, StoreFuture, StoreResult, TaskQueue, TaskStore, Traces,
 };
 pub use task::{
     ATTEMPT_LIMIT, Dependency, Enqueued, MAX_ATTEMPTS, NewTask, Task, TaskFilter, TaskStatus,

@@ -159,7 +159,12 @@ pub(crate) async fn checked_out(git: &Git, repository: &Repository) -> Result<St
     }
 }
 
-pub(crate) async fn is_ancestor(git: &Git, private_git: &PrivateGitDir, old: &str, new: &str) -> Result<bool> {
+pub(crate) async fn is_ancestor(
+    git: &Git,
+    private_git: &PrivateGitDir,
+    old: &str,
+    new: &str,
+) -> Result<bool> {
     let output = private_git
         .command(git)
         .output(&["merge-base", "--is-ancestor", old, new])
@@ -231,8 +236,7 @@ pub(crate) async fn would_overwrite(
     diffs: &[FileDiff],
 ) -> Result<Vec<String>> {
     private_git.set_head(ours)?;
-    private_git
-        .add_core_config(&repository.core_config(git).await?)?;
+    private_git.add_core_config(&repository.core_config(git).await?)?;
     let args = [
         "status",
         "--porcelain=v1",

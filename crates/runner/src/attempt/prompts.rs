@@ -110,7 +110,10 @@ impl PromptContext {
                 ("state", state),
                 (
                     "reason",
-                    &truncate_end(landing.reason.as_deref().unwrap_or_default(), MAX_OUTPUT_BYTES),
+                    &truncate_end(
+                        landing.reason.as_deref().unwrap_or_default(),
+                        MAX_OUTPUT_BYTES,
+                    ),
                 ),
                 ("cases", &cases),
             ],

@@ -48,7 +48,10 @@ enum Tried {
         cases: Vec<String>,
     },
     /// The change at this index conflicts.
-    Conflict { at: usize, files: Vec<String> },
+    Conflict {
+        at: usize,
+        files: Vec<String>,
+    },
     /// The branch has all of them.
     Contained,
     NotNow(String),
@@ -103,9 +106,10 @@ impl Lander {
                 }
             }
         }
-        Ok(vec![run.report(first, LandingResult::Waits(
-            "the branch moves all the time".to_owned(),
-        ))])
+        Ok(vec![run.report(
+            first,
+            LandingResult::Waits("the branch moves all the time".to_owned()),
+        )])
     }
 
     /// Returns the commits that were recorded for an entry, also by this run.
@@ -325,8 +329,7 @@ impl LandingRun<'_> {
             }
         }
         let is_own_commit = changes.iter().any(|change| change.commit == *commit);
-        let is_rebase =
-            self.lander.settings.strategy == windlass_tasks::LandingStrategy::Rebase;
+        let is_rebase = self.lander.settings.strategy == windlass_tasks::LandingStrategy::Rebase;
         let mut reports = Vec::new();
         for change in changes {
             let is_merge = !is_own_commit && !is_rebase;
@@ -384,10 +387,7 @@ impl LandingRun<'_> {
 }
 
 fn conflict(target: &str, files: &[String]) -> String {
-    format!(
-        "the change conflicts with {target} in {}",
-        files.join(", ")
-    )
+    format!("the change conflicts with {target} in {}", files.join(", "))
 }
 
 /// Returns the message of a merge commit.

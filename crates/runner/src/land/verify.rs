@@ -42,9 +42,11 @@ pub(super) async fn test(
     let working_copy = copy.working_copy();
     let commit = copy.commit();
     // The proof is about exactly this commit on this base.
-    if let [Candidate {
-        proof: Some(proof), ..
-    }] = changes
+    if let [
+        Candidate {
+            proof: Some(proof), ..
+        },
+    ] = changes
         && (proof.base == working_copy.base() && proof.commit == commit.id)
     {
         return Ok(TestVerdict::Green);
@@ -83,7 +85,7 @@ pub(super) async fn test(
             },
             Verdict::Green(verdict) => match unaccepted(&verdict.warnings, changes) {
                 Some(warning) => TestVerdict::Red {
-                    reason: format!("{}: {}", warning.kind, warning.detail),
+                    reason: format!("{}: {}", warning.kind.as_str(), warning.detail),
                     cases: Vec::new(),
                 },
                 None => TestVerdict::Green,

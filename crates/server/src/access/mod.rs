@@ -3,6 +3,7 @@
 mod authenticator;
 mod caller;
 mod route_access;
+mod visible_landing;
 mod visible_steering;
 mod visible_store;
 

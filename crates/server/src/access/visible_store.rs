@@ -38,7 +38,7 @@ impl VisibleStore {
     }
 
     /// Returns the projects to query for a requested one, or for all. `None` is one query for everything.
-    fn queries(&self, requested: Option<ProjectId>) -> Vec<Option<ProjectId>> {
+    pub(super) fn queries(&self, requested: Option<ProjectId>) -> Vec<Option<ProjectId>> {
         match (requested, &self.projects) {
             (Some(project), _) if self.sees(project) => vec![Some(project)],
             (Some(_), _) => Vec::new(),

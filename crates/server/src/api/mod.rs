@@ -7,6 +7,7 @@ mod diff;
 mod events;
 mod extract;
 mod health;
+mod landing;
 mod openapi;
 mod records;
 mod schema;
@@ -78,6 +79,9 @@ fn table() -> Vec<RouteRow> {
         ("post", "/tasks/{id}/retry", WORK, post(tasks::retry)),
         ("post", "/tasks/{id}/accept", APPROVE, post(tasks::accept)),
         ("post", "/tasks/{id}/merge", APPROVE, post(tasks::merge)),
+        ("post", "/tasks/{id}/land", APPROVE, post(landing::add)),
+        ("delete", "/tasks/{id}/land", WORK, delete(landing::remove)),
+        ("get", "/landings", READ, get(landing::list)),
         ("get", "/tasks/{id}/attempts", READ, get(records::attempts)),
         ("get", "/tasks/{id}/tests", READ, get(records::tests)),
         (

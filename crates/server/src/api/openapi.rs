@@ -12,8 +12,8 @@ use utoipa::OpenApi;
 
 use super::schema::Error;
 use super::{
-    agents, approvals, blockers, diff, events, health, records, session, steering, table, tasks,
-    tokens, traces, usage,
+    agents, approvals, blockers, diff, events, health, landing, records, session, steering, table,
+    tasks, tokens, traces, usage,
 };
 use crate::access::RouteAccess;
 use crate::ws;
@@ -62,6 +62,9 @@ pub(super) async fn show() -> Response {
         tasks::retry,
         tasks::accept,
         tasks::merge,
+        landing::add,
+        landing::remove,
+        landing::list,
         records::attempts,
         records::tests,
         records::corrections,

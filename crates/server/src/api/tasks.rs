@@ -113,6 +113,10 @@ pub(super) struct RetryQuery {
     #[serde(default)]
     #[param(value_type = Option<bool>)]
     fresh: bool,
+    /// Retries the task although its change has landed.
+    #[serde(default)]
+    #[param(value_type = Option<bool>)]
+    landed: bool,
 }
 
 /// Retries a task with a fresh attempt limit.
@@ -122,6 +126,9 @@ pub(super) async fn retry(
     PathId(id): PathId,
     QueryParams(query): QueryParams<RetryQuery>,
 ) -> ApiResult<Task> {
+    if query.landed {
+        store.forget_landed(id).await?;
+    }
     Ok(JsonResponse(store.retry(id, query.fresh).await?))
 }
 

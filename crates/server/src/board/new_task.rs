@@ -59,6 +59,9 @@ pub(crate) struct NewTaskBody {
     /// The task is about the tests: the tests of the base do not judge it.
     #[serde(default)]
     edits_tests: bool,
+    /// Land the change on its target branch when it is proved.
+    #[serde(default)]
+    land: bool,
 }
 
 /// The names of [`WorkerKind`], for schemas.
@@ -115,6 +118,7 @@ impl NewTaskBody {
             max_attempts,
             tests: self.tests,
             edits_tests: self.edits_tests,
+            land: self.land,
             ..defaults
         })
     }

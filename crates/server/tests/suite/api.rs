@@ -56,6 +56,8 @@ const GETS: &[(&str, &str)] = &[
     ("/projects", "/projects"),
     ("/projects/{id}/note", "/projects/1/note"),
     ("/worker", "/worker"),
+    ("/landings", "/landings"),
+    ("/landings", "/landings?open=true"),
     ("/tasks", "/tasks"),
     (
         "/tasks",
@@ -115,6 +117,8 @@ fn posts(harness: &Harness) -> Vec<(&'static str, &'static str, Value)> {
             json!({"reason": "a release"}),
         ),
         ("/worker/resume", "/worker/resume", json!({})),
+        ("/tasks/{id}/land", "/tasks/1/land", json!({})),
+        ("/tasks/{id}/land", "/tasks/99/land", json!({})),
         ("/tasks/{id}/cancel", "/tasks/2/cancel", json!({})),
         ("/tasks/{id}/retry", "/tasks/2/retry", json!({})),
         ("/tasks/{id}/merge", "/tasks/1/merge", json!({})),

@@ -5,7 +5,13 @@ use std::time::Duration;
 
 use windlass_core::{TraceNode, Usage};
 use windlass_tasks::{
-    Approval, Approvals, Attempt, AttemptRecords, AttemptRef, Blocker, Blockers, Broadcast, Claim, Claimed, ClaimedLandings, Correction, EarlierChange, Enqueued, EventFilter, EventLog, Issue, IssueId, Landing, LandingClaim, LandingFilter, LandingOutcome, LandingToken, Landings, LeaseStatus, Leases, LoggedEvent, NewApproval, NewIssue, NewLanding, NewProject, NewTask, Outcome, Project, ProjectId, Projects, Proof, RecordId, Release, Steering, StoreError, StoreFuture, Task, TaskEdit, TaskFilter, TaskId, TaskQueue, TaskStore, TestResult, Traces, WorkerPause,
+    Approval, Approvals, Attempt, AttemptRecords, AttemptRef, Blocker, Blockers, Broadcast, Claim,
+    Claimed, ClaimedLandings, Correction, EarlierChange, Enqueued, EventFilter, EventLog, Issue,
+    IssueId, Landing, LandingClaim, LandingFilter, LandingOutcome, LandingToken, Landings,
+    LeaseStatus, Leases, LoggedEvent, NewApproval, NewIssue, NewLanding, NewProject, NewTask,
+    Outcome, Project, ProjectId, Projects, Proof, RecordId, Release, Steering, StoreError,
+    StoreFuture, Task, TaskEdit, TaskFilter, TaskId, TaskQueue, TaskStore, TestResult, Traces,
+    WorkerPause,
 };
 use windlass_tasks::{
     FollowStep, NewPush, Notification, NotificationClaim, NotificationEnd, Notifications, Push,

@@ -115,7 +115,9 @@ pub(super) async fn p30_one_worker_lands_on_a_branch_at_a_time(
         .await?;
     let next = take(other, "next", 1).await?;
     same!(next.entries[0].task, tasks[1].id);
-    other.release_landings(next.token, Some("edits".to_owned())).await?;
+    other
+        .release_landings(next.token, Some("edits".to_owned()))
+        .await?;
     let again = take(store, "again", 1).await?;
     same!(
         again.entries[0].task,
@@ -141,11 +143,18 @@ pub(super) async fn p30_nothing_lands_twice(subject: StoreUnderTest) -> CaseResu
     );
     let claim = take(store, "one", 1).await?;
     let entry = claim.entries[0].id;
-    let done = store.finish_landing(claim.token, entry, landed("c1")).await?;
+    let done = store
+        .finish_landing(claim.token, entry, landed("c1"))
+        .await?;
     let record = done.landed.clone();
-    same!(record.map(|landed| (landed.commit, landed.by)), Some(("c1".to_owned(), "ada".to_owned())));
+    same!(
+        record.map(|landed| (landed.commit, landed.by)),
+        Some(("c1".to_owned(), "ada".to_owned()))
+    );
     // The reply may be lost.
-    let repeated = other.finish_landing(claim.token, entry, landed("c1")).await?;
+    let repeated = other
+        .finish_landing(claim.token, entry, landed("c1"))
+        .await?;
     same!(repeated, done);
     let changed = store.finish_landing(claim.token, entry, landed("c2")).await;
     same!(changed, Err(StoreError::LandingLost));
@@ -203,7 +212,9 @@ pub(super) async fn p30_lost_lease_cannot_finish(subject: StoreUnderTest) -> Cas
         .await;
     same!(intent, Err(StoreError::LandingLost));
     store.release_landings(lost.token, None).await?;
-    let done = other.finish_landing(found.token, entry, landed("c1")).await?;
+    let done = other
+        .finish_landing(found.token, entry, landed("c1"))
+        .await?;
     check!(done.landed.is_some(), "the second worker lands it");
     Ok(())
 }
@@ -292,7 +303,10 @@ pub(super) async fn waiting_landing_ends_with_its_change(subject: StoreUnderTest
     let by_hand = store
         .record_landed(on(tasks[2].id, "main"), "c9".to_owned())
         .await?;
-    same!(by_hand.landed.map(|landed| landed.commit), Some("c9".to_owned()));
+    same!(
+        by_hand.landed.map(|landed| landed.commit),
+        Some("c9".to_owned())
+    );
     same!(store.claim_landings(request("one", 9)).await?, None);
     // An entry whose branch may have moved stays until a worker has looked.
     let task = &proved(store, 1, false).await?[0];

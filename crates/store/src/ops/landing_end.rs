@@ -94,12 +94,7 @@ async fn repeat(
     }
 }
 
-async fn set_landed(
-    db: &mut DbConnection,
-    task: &Task,
-    commit: &str,
-    by: &str,
-) -> StoreResult<()> {
+async fn set_landed(db: &mut DbConnection, task: &Task, commit: &str, by: &str) -> StoreResult<()> {
     const SET: Sql = sql!(
         "UPDATE task SET landed_commit = $2, landed_at = $3, landed_by = $4, updated_at = $3 WHERE id = $1"
     );
@@ -165,7 +160,15 @@ pub(crate) async fn record_landed(
     landings::remove_queued(db, task.id).await?;
     let now = db.now();
     let (target, by) = (new.target.as_str(), new.by.as_str());
-    let values = args![task.project_id, task.id, task.attempt, target, by, commit, now];
+    let values = args![
+        task.project_id,
+        task.id,
+        task.attempt,
+        target,
+        by,
+        commit,
+        now
+    ];
     db.execute(INSERT, values).await?;
     set_landed(db, &task, commit, &new.by).await?;
     Ok(task_row::get(db, task.id).await?.task)

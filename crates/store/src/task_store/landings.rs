@@ -44,10 +44,7 @@ impl Landings for SqlStore {
 
     fn enqueue_landing(&self, new: NewLanding) -> StoreFuture<'_, Landing> {
         let options = durable(stages!("adding a landing"), Some(new.task));
-        self.write(
-            options,
-            operation!(|db, new| landings::enqueue(db, &new)),
-        )
+        self.write(options, operation!(|db, new| landings::enqueue(db, &new)))
     }
 
     fn claim_landings(&self, claim: LandingClaim) -> StoreFuture<'_, Option<ClaimedLandings>> {
@@ -94,11 +91,7 @@ impl Landings for SqlStore {
         )
     }
 
-    fn release_landings(
-        &self,
-        token: LandingToken,
-        reason: Option<String>,
-    ) -> StoreFuture<'_, ()> {
+    fn release_landings(&self, token: LandingToken, reason: Option<String>) -> StoreFuture<'_, ()> {
         let options = durable(stages!("releasing landings"), None);
         self.write(
             options,

@@ -44,11 +44,7 @@ pub trait Landings: fmt::Debug + Send + Sync {
     ) -> StoreFuture<'_, Task>;
     /// Puts the claimed entries that have not ended back into the queue, at their place, with the reason why they
     /// wait.
-    fn release_landings(
-        &self,
-        token: LandingToken,
-        reason: Option<String>,
-    ) -> StoreFuture<'_, ()>;
+    fn release_landings(&self, token: LandingToken, reason: Option<String>) -> StoreFuture<'_, ()>;
     /// Returns landings, oldest first, of many the newest.
     fn landings(&self, filter: LandingFilter) -> StoreFuture<'_, Vec<Landing>>;
     /// Records that a completed task's change was brought to a branch without the queue. A waiting entry ends.

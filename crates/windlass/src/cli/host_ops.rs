@@ -82,7 +82,7 @@ impl HostOps for LocalHostOps {
     fn merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>> {
         Box::pin(async move {
             let _guard = self.merging.lock().await;
-            let merged = task::merge(&*self.store, &self.clones, task).await;
+            let merged = task::merge(&*self.store, &self.clones, task, "dashboard").await;
             // Errors from git describe the user's checkout, so they are shown to the user.
             merged.map_err(|error| HostOpsError::Refused(error.to_string()))
         })

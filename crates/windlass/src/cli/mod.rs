@@ -18,6 +18,7 @@ mod follow;
 mod host_ops;
 mod init;
 mod interrupt;
+mod land;
 mod logging;
 mod man;
 mod masking;
@@ -113,6 +114,8 @@ enum Command {
     Run(run::Run),
     /// Manage the task queue
     Task(task::Tasks),
+    /// Land proved changes on their target branch: merge, test, then move the branch
+    Land(land::Land),
     /// List open questions from blocked tasks
     Blockers(blockers::Blockers),
     /// Answer a question and resume its task
@@ -184,6 +187,7 @@ impl Command {
             self,
             Self::Ask(_)
                 | Self::Run(_)
+                | Self::Land(_)
                 | Self::Worker(_)
                 | Self::Serve(_)
                 | Self::Mcp(_)
@@ -232,6 +236,7 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
         Command::Ask(ask) => ask.run(&app).await,
         Command::Run(run) => run.run(&app).await,
         Command::Task(tasks) => tasks.run(&app).await,
+        Command::Land(land) => land.run(&app).await,
         Command::Blockers(blockers) => blockers.run(&app).await,
         Command::Answer(answer) => answer.run(&app).await,
         Command::Approvals(approvals) => approvals.run(&app).await,

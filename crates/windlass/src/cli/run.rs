@@ -49,6 +49,9 @@ pub(super) struct Run {
     /// Maximum number of model calls while executing the plan
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     max_steps: Option<u32>,
+    /// Put the change into the landing queue instead of merging it right away
+    #[arg(long, requires = "apply")]
+    land: bool,
     #[command(flatten)]
     tests: TaskTests,
     /// Task description; - reads it from stdin
@@ -136,6 +139,7 @@ impl Run {
             agent: Some(roles.coder.name.clone()),
             tests: self.tests.names.clone(),
             edits_tests: self.tests.edits_tests,
+            land: self.land,
             ..NewTask::new(queue.project.id, title)
         };
         let added = queue.store.enqueue(vec![new_task]).await?;
@@ -172,6 +176,9 @@ impl Run {
             .branch
             .filter(|_| result.status == ResultStatus::Completed);
         match branch {
+            Some(_) if self.land => {
+                super::land::land_tasks(app, queue, &task_runtime, &[done.id]).await
+            }
             Some(branch) => merge(app, queue, &task_runtime.clones, &branch).await,
             None => Ok(exit(result.status)),
         }

@@ -7,16 +7,18 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use windlass_core::{Clock, Masker, SystemClock};
 use windlass_index::CodebaseContext;
-use windlass_runner::{AgentResolver, Bus, CommitSettings, Listener, Runner, RunnerSettings};
+use windlass_runner::{
+    AgentResolver, Bus, CommitSettings, Lander, LandingSettings, Listener, Runner, RunnerSettings,
+};
 use windlass_sandbox::Sandbox;
-use windlass_tasks::TaskStore;
+use windlass_tasks::{LandingStrategy, ProjectId, TaskStore};
 use windlass_workspace::{Clones, Judge, Retention, TestRunner, TestSettings};
 
 use super::app::App;
 use super::exit::CliError;
 use super::masking::{self, MaskedVerifier};
 use super::queue::TaskQueue;
-use crate::config::{Config, TestCommand};
+use crate::config::{AutoLand, Config, LandStrategy, TestCommand};
 use crate::git_history::GitHistory;
 use crate::git_settings::GitSettings;
 use crate::registry;
@@ -119,6 +121,33 @@ impl TaskRuntime {
             },
         }
     }
+
+    /// Creates what lands changes, of one project or of all.
+    pub(super) fn lander(
+        &self,
+        runner: Arc<Runner>,
+        config: &Config,
+        project: Option<ProjectId>,
+    ) -> Lander {
+        Lander {
+            runner,
+            site: Arc::new(self.clones.clone()),
+            settings: landing_settings(config),
+            project,
+        }
+    }
+}
+
+/// Reads the settings of landings from the configuration.
+fn landing_settings(config: &Config) -> LandingSettings {
+    LandingSettings {
+        strategy: match config.land.strategy {
+            LandStrategy::Merge => LandingStrategy::Merge,
+            LandStrategy::Rebase => LandingStrategy::Rebase,
+        },
+        batch: config.land.batch,
+        max_returns: config.land.max_returns,
+    }
 }
 
 /// Reads the test settings from the trusted configuration.
@@ -154,6 +183,7 @@ pub(super) fn runner_settings(config: &Config) -> RunnerSettings {
             template: config.commit.template.clone(),
             co_author: config.commit.co_author.clone(),
         },
+        auto_land: config.land.auto == AutoLand::Proved,
         ..RunnerSettings::default()
     }
 }

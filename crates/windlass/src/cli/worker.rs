@@ -120,11 +120,15 @@ impl WorkerArgs {
             .concurrency
             .map_or(config.worker.concurrency, u32::from);
         let concurrency = usize::try_from(concurrency).unwrap_or(usize::MAX);
+        let project = (!self.all).then_some(queue.project.id);
+        let runner = Arc::new(runner);
+        let lander = task_runtime.lander(Arc::clone(&runner), config, project);
         windlass_runner::Worker {
+            lander: Some(lander),
             pool: AgentPoolManager::new(concurrency),
-            project: (!self.all).then_some(queue.project.id),
+            project,
             kinds: self.kind.clone(),
-            ..windlass_runner::Worker::new(Arc::new(runner))
+            ..windlass_runner::Worker::new(runner)
         }
     }
 }

@@ -50,13 +50,14 @@ pub use inputs::{Flag, Inputs};
 pub use key::Key;
 pub use key_table::{
     AgentSettings, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, GatewaySettings,
-    GeneralSettings, KEYS, KeySpec, LimitSettings, NotifySettings, PublishSettings, RunSettings,
-    SandboxSettings, StoreSettings, TestsSettings, Trust, WorkerSettings, WorkspaceSettings,
+    GeneralSettings, KEYS, KeySpec, LandSettings, LimitSettings, NotifySettings, PublishSettings,
+    RunSettings, SandboxSettings, StoreSettings, TestsSettings, Trust, WorkerSettings,
+    WorkspaceSettings,
 };
 pub use kind::ValueKind;
 pub use notice::Notice;
 pub use origin::{Layer, Origin};
 pub use paths::ConfigPaths;
 pub use source::SourceFile;
-pub use value_type::{FolderAccess, SandboxMechanism, TestCommand};
+pub use value_type::{AutoLand, FolderAccess, LandStrategy, SandboxMechanism, TestCommand};
 pub use values::{Config, ConfigEntry};

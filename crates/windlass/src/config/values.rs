@@ -11,8 +11,8 @@ use windlass_sandbox::LimitOverrides;
 use super::setting::{Setting, SettingMap};
 use super::{
     AgentSettings, Alias, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings,
-    GatewaySettings, GeneralSettings, Key, LimitSettings, Notice, NotifySettings, Origin,
-    PublishSettings, Result, RunSettings, SandboxSettings, StoreSettings, TestsSettings,
+    GatewaySettings, GeneralSettings, Key, LandSettings, LimitSettings, Notice, NotifySettings,
+    Origin, PublishSettings, Result, RunSettings, SandboxSettings, StoreSettings, TestsSettings,
     WorkerSettings, WorkspaceSettings, redact,
 };
 
@@ -46,6 +46,8 @@ pub struct Config {
     pub run: RunSettings,
     /// The worker.
     pub worker: WorkerSettings,
+    /// Landing.
+    pub land: LandSettings,
     /// The changes of attempts that are kept.
     pub changes: ChangeSettings,
     /// The sandbox.
@@ -99,6 +101,7 @@ impl Config {
             notify: NotifySettings::read(&tables["notify"])?,
             run: RunSettings::read(&tables["run"])?,
             worker: WorkerSettings::read(&tables["worker"])?,
+            land: LandSettings::read(&tables["land"])?,
             changes: ChangeSettings::read(&tables["changes"])?,
             sandbox: SandboxSettings::read(&tables["sandbox"])?,
             limits: LimitSettings::read(&tables["limits"])?,

@@ -28,6 +28,7 @@ mod example;
 mod full_disk;
 mod kept_changes;
 mod kill_loop;
+mod landing;
 mod mcp;
 mod missing_setup;
 mod notifications;

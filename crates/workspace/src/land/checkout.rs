@@ -147,11 +147,7 @@ impl BranchCheckout {
     }
 
     /// Creates a command that works on the files, with the private copy of the index.
-    fn command<'g>(
-        &self,
-        git: &'g Git,
-        private_git: &PrivateGitDir,
-    ) -> crate::git::GitCommand<'g> {
+    fn command<'g>(&self, git: &'g Git, private_git: &PrivateGitDir) -> crate::git::GitCommand<'g> {
         let root = &self.repository.root;
         private_git.command_in(git, root).write(root)
     }

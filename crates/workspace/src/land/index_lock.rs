@@ -27,7 +27,9 @@ impl IndexLock {
         file.as_file().lock().map_err(to_error)?;
         // Complete and locked before it has its name.
         let mut linked = fs::hard_link(file.path(), &path);
-        if linked.as_ref().is_err_and(|error| error.kind() == ErrorKind::AlreadyExists)
+        if linked
+            .as_ref()
+            .is_err_and(|error| error.kind() == ErrorKind::AlreadyExists)
             && is_stale(&path)
         {
             fs::remove_file(&path).map_err(to_error)?;
@@ -46,12 +48,12 @@ impl IndexLock {
 
 /// Returns `true` if Windlass took the lock and that process has ended.
 fn is_stale(path: &Path) -> bool {
-    let Ok(mut file) = File::open(path) else {
+    let Ok(file) = File::open(path) else {
         return false;
     };
     let mut text = String::new();
     let length = u64::try_from(MARK.len()).unwrap_or(u64::MAX);
-    let read = file.by_ref().take(length).read_to_string(&mut text);
+    let read = (&file).take(length).read_to_string(&mut text);
     read.is_ok() && text == MARK && file.try_lock().is_ok()
 }
 

@@ -72,12 +72,7 @@ impl LandingSite for Clones {
 }
 
 impl Clones {
-    async fn branch_contains(
-        &self,
-        project: &Project,
-        branch: &str,
-        commit: &str,
-    ) -> Result<bool> {
+    async fn branch_contains(&self, project: &Project, branch: &str, commit: &str) -> Result<bool> {
         check_branch(branch)?;
         let repository = Repository::find(&project.root)?;
         let name = format!("refs/heads/{branch}");
@@ -171,7 +166,16 @@ async fn merge(
         };
         merged.push(change.clone());
         // The next change is merged with the ones before it. This commit is never published.
-        let args = ["commit-tree", "-p", &current, "-p", change, "-F", "-", &tree];
+        let args = [
+            "commit-tree",
+            "-p",
+            &current,
+            "-p",
+            change,
+            "-F",
+            "-",
+            &tree,
+        ];
         let command = private_git.command(git).input("merge\n");
         current = command.run(&args).await?.text();
     }
@@ -216,7 +220,10 @@ async fn tree_of(git: &Git, private_git: &PrivateGitDir, commit: &str) -> Result
 
 async fn parent_of(git: &Git, private_git: &PrivateGitDir, commit: &str) -> Result<String> {
     let parent = format!("{commit}^");
-    let output = private_git.command(git).run(&["rev-parse", &parent]).await?;
+    let output = private_git
+        .command(git)
+        .run(&["rev-parse", &parent])
+        .await?;
     Ok(output.text())
 }
 

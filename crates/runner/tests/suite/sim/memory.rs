@@ -13,8 +13,8 @@ use windlass_tasks::{
 };
 
 use super::new_task::new_task;
-use super::store_outbox::Outbox;
 use super::store_landings::Entry;
+use super::store_outbox::Outbox;
 
 /// The stored data.
 #[derive(Debug, Default)]

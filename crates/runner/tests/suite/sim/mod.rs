@@ -10,11 +10,12 @@ pub(crate) mod memory;
 mod new_task;
 pub(crate) mod repo;
 pub(crate) mod store;
-mod store_outbox;
 mod store_landings;
+mod store_outbox;
 mod store_records;
 mod store_steering;
 
 pub(crate) mod check;
 pub(crate) mod interruption;
+mod landing;
 mod seeds;

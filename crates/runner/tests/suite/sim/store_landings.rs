@@ -300,11 +300,7 @@ impl Landings for SimStore {
         self.call(move |memory, now| memory.finish_landing(token, entry, outcome, now))
     }
 
-    fn release_landings(
-        &self,
-        token: LandingToken,
-        reason: Option<String>,
-    ) -> StoreFuture<'_, ()> {
+    fn release_landings(&self, token: LandingToken, reason: Option<String>) -> StoreFuture<'_, ()> {
         self.call(move |memory, _| {
             for entry in &mut memory.landings {
                 if entry.token == token && entry.landing.state == LandingState::Landing {

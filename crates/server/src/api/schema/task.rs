@@ -112,6 +112,10 @@ pub(crate) struct Task {
     /// The task that this one is a candidate of.
     #[schema(nullable = false)]
     candidate_of: Option<i64>,
+    /// It lands on its target branch when it is proved.
+    land: bool,
+    #[schema(required)]
+    landed: Option<Landed>,
     #[schema(required)]
     branch: Option<String>,
     usage: Usage,
@@ -133,6 +137,54 @@ pub(crate) struct BestOf {
     judge: Option<String>,
     #[schema(nullable = false)]
     rubric: Option<String>,
+}
+
+/// How the change of a task got onto its target branch.
+#[derive(ToSchema)]
+pub(crate) struct Landed {
+    commit: String,
+    /// Milliseconds since the Unix epoch.
+    at: u64,
+    by: String,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(crate) enum LandingState {
+    Queued,
+    Landing,
+    Landed,
+    Returned,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct Landing {
+    id: i64,
+    project_id: i64,
+    task: i64,
+    attempt: u32,
+    target: String,
+    by: String,
+    state: LandingState,
+    #[schema(nullable = false)]
+    worker: Option<String>,
+    #[schema(nullable = false)]
+    intents: Option<Vec<String>>,
+    /// Dependencies that must land first.
+    #[schema(nullable = false)]
+    waits_for: Option<Vec<i64>>,
+    #[schema(nullable = false)]
+    commit: Option<String>,
+    /// Why it was returned, or why it waits.
+    #[schema(nullable = false)]
+    reason: Option<String>,
+    /// The test cases that failed.
+    #[schema(nullable = false)]
+    cases: Option<Vec<String>>,
+    /// Milliseconds since the Unix epoch.
+    created_at: u64,
+    #[schema(nullable = false)]
+    ended_at: Option<u64>,
 }
 
 #[derive(ToSchema)]

@@ -45,6 +45,9 @@ pub(super) struct Add {
     attempts: u32,
     #[command(flatten)]
     tests: TaskTests,
+    /// Land the change when it is proved
+    #[arg(long)]
+    land: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -78,6 +81,7 @@ impl Add {
             max_attempts: self.attempts,
             tests: self.tests.names,
             edits_tests: self.tests.edits_tests,
+            land: self.land,
             ..NewTask::new(queue.project.id, title.trim())
         };
         let added = queue.store.enqueue(vec![task]).await?;

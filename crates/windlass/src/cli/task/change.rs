@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 use windlass_core::{escape_control, escape_line};
 use windlass_runner::keep_stale_changes;
-use windlass_tasks::{AttemptNumber, AttemptRef, Projects, Task, TaskId, TaskStatus, TaskStore};
+use windlass_tasks::{AttemptNumber, AttemptRef, Task, TaskId, TaskStatus, TaskStore};
 use windlass_workspace::{self as workspace, Clones};
 
 use super::super::app::App;
@@ -12,6 +12,7 @@ use super::super::exit::{CliError, Exit};
 use super::super::proof_lines::proof_lines;
 use super::super::queue::TaskQueue;
 use super::super::task_runtime::{TaskRuntime, test_settings};
+use super::landed::{person, record_merged};
 
 #[derive(Debug, Args)]
 pub(super) struct Diff {
@@ -114,11 +115,12 @@ async fn kept_commit(
     })
 }
 
-/// Merges a task's branch, and returns the outcome as JSON.
+/// Merges a task's branch, records that it has landed, and returns the outcome as JSON.
 pub(in super::super) async fn merge(
-    store: &dyn Projects,
+    store: &dyn TaskStore,
     clones: &Clones,
     task: &Task,
+    by: &str,
 ) -> Result<serde_json::Value, CliError> {
     let branch = branch(task)?;
     if let Some(why) = review_needed(task) {
@@ -129,7 +131,10 @@ pub(in super::super) async fn merge(
     let merged = merged.map_err(windlass_core::Error::from)?;
     match not_merged(branch, &merged) {
         Some(why) => Err(CliError::usage(why)),
-        None => Ok(as_json(&merged)),
+        None => {
+            record_merged(store, clones, task, &merged, by).await?;
+            Ok(as_json(&merged))
+        }
     }
 }
 
@@ -173,8 +178,15 @@ impl Merge {
             task_runtime.clones.merge(&root, branch).await
         };
         let merged = merged.map_err(windlass_core::Error::from)?;
+        if !self.dry_run {
+            let by = person(app).await;
+            record_merged(&*queue.store, &task_runtime.clones, &task, &merged, &by).await?;
+        }
         if self.json {
             app.console.pretty_json(&as_json(&merged))?;
+        }
+        if self.dry_run {
+            return preview(app, branch, &merged, self.json);
         }
         report(app, branch, &merged, self.json)
     }
@@ -206,6 +218,26 @@ pub(in super::super) async fn print_warnings(
         app.console.line(&format!("{name:>13}  {value}"))?;
     }
     Ok(())
+}
+
+/// Prints what a merge would do, or returns an error if nothing would be merged.
+fn preview(
+    app: &App<'_>,
+    branch: &str,
+    merged: &workspace::MergeOutcome,
+    quiet: bool,
+) -> Result<Exit, CliError> {
+    match merged {
+        workspace::MergeOutcome::Merged(done) if !quiet => {
+            app.console.line(&escape_control(&format!(
+                "would merge {branch} into {}: {}",
+                done.into,
+                done.files.join(", ")
+            )))?;
+            Ok(Exit::Done)
+        }
+        merged => report(app, branch, merged, quiet),
+    }
 }
 
 /// Prints the outcome of a merge, or returns an error if nothing was merged.

@@ -3,6 +3,7 @@
 mod accept_setup;
 mod add;
 mod change;
+mod landed;
 mod list;
 mod log;
 mod plan;
@@ -16,6 +17,7 @@ use super::app::App;
 use super::exit::{CliError, Exit};
 pub(super) use add::{TaskTests, kind};
 pub(super) use change::{diff, merge, preview_merge, print_warnings, report, review_needed};
+pub(super) use landed::{of_task, person, result_line, waiting_line};
 pub(super) use show::status_label;
 pub(super) use windlass_server::event_line;
 
@@ -68,6 +70,9 @@ struct Retry {
     /// Start from the current commit, not from the change of the last attempt
     #[arg(long)]
     fresh: bool,
+    /// Retry the task although its change has landed
+    #[arg(long)]
+    yes: bool,
 }
 
 impl Tasks {
@@ -86,12 +91,14 @@ impl Tasks {
             Command::Merge(merge) => merge.run(app).await,
             Command::Push(push) => push.run(app).await,
             Command::AcceptSetup(accept) => accept.run(app).await,
-            Command::Retry(Retry { one, fresh }) => {
+            Command::Retry(Retry { one, fresh, yes }) => {
                 let queue = super::queue::TaskQueue::open(app).await?;
+                landed::check_retry(&*queue.store, one.id, yes).await?;
                 list::show_one(app, &queue.store.retry(one.id, fresh).await?, one.json)
             }
             Command::Cancel(one) => {
                 let queue = super::queue::TaskQueue::open(app).await?;
+                landed::check_cancel(&*queue.store, one.id).await?;
                 let task = queue.store.cancel(one.id).await?;
                 let exit = list::show_one(app, &task, one.json)?;
                 if task.status == TaskStatus::InProgress && !one.json {

@@ -22,6 +22,9 @@ pub(super) struct Plan {
     /// Agent that makes the plan (default: the configured agent)
     #[arg(short, long, value_name = "NAME")]
     agent: Option<String>,
+    /// Land each change when it is proved
+    #[arg(long)]
+    land: bool,
     /// Dry run: print the tasks without adding them
     #[arg(long)]
     dry_run: bool,
@@ -58,6 +61,9 @@ impl Plan {
             issue_id: None,
         };
         let mut tasks = lead.plan(&goal, parent).await?;
+        for task in &mut tasks {
+            task.land = self.land;
+        }
         if self.dry_run {
             return self.show(app, &tasks);
         }

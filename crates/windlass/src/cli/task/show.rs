@@ -4,8 +4,8 @@ use clap::Args;
 use serde_json::json;
 use windlass_core::escape_line;
 use windlass_tasks::{
-    Approval, Approvals, Attempt, AttemptStatus, Blocker, Correction, Proof, Push, Task, TaskId,
-    TaskStatus, TestResult,
+    Approval, Approvals, Attempt, AttemptStatus, Blocker, Correction, Landing, Proof, Push, Task,
+    TaskId, TaskStatus, TestResult,
 };
 
 use super::super::app::App;
@@ -14,6 +14,7 @@ use super::super::exit::{CliError, Exit};
 use super::super::proof_lines::proof_lines;
 use super::super::queue::TaskQueue;
 use super::super::turn_printer::brief;
+use super::landed::{landing_lines, of_task};
 
 #[derive(Debug, Args)]
 pub(super) struct Show {
@@ -36,6 +37,7 @@ impl Show {
             approvals: open_approvals(&*store, self.id).await?,
             proof: store.proof(self.id).await?,
             pushes: store.pushes(self.id).await?,
+            landings: store.landings(of_task(self.id)).await?,
         };
         if self.json {
             app.console.pretty_json(&details.json())?;
@@ -59,6 +61,7 @@ struct TaskDetails {
     approvals: Vec<Approval>,
     proof: Option<Proof>,
     pushes: Vec<Push>,
+    landings: Vec<Landing>,
 }
 
 impl TaskDetails {
@@ -74,6 +77,7 @@ impl TaskDetails {
             "approvals": self.approvals,
             "proof": self.proof,
             "pushes": self.pushes,
+            "landings": self.landings,
         })
     }
 
@@ -111,6 +115,9 @@ impl TaskDetails {
         }
         for push in &self.pushes {
             add("pushed", &push_line(push));
+        }
+        for (name, value) in landing_lines(task, &self.landings) {
+            add(name, &value);
         }
         for (name, value) in self.history() {
             add(name, &value);
@@ -179,6 +186,7 @@ async fn open_approvals(store: &dyn Approvals, task: TaskId) -> Result<Vec<Appro
 /// Formats the status; a completed task without tests, or with warnings in its proof, is marked.
 pub(in super::super) fn status_label(task: &Task) -> String {
     match task.status {
+        TaskStatus::Completed if task.landed.is_some() => "completed (landed)".to_owned(),
         TaskStatus::Completed if task.unverified => "completed (unverified)".to_owned(),
         TaskStatus::Completed if task.needs_review => "completed (needs review)".to_owned(),
         status => status.to_string(),

@@ -89,6 +89,23 @@ settings! {
 }
 
 settings! {
+    /// Settings of landing: how proved changes get onto their target branch.
+    LandSettings at "land." {
+        /// Which changes land without being asked for: none, or every change that a worker has proved and that needs no
+        /// review.
+        auto: AutoLand as AutoLand = "off";
+        /// How a change is brought onto its branch: with a merge commit unless it can be fast-forwarded, or as one commit
+        /// on top.
+        strategy: LandStrategy as LandStrategy = "merge";
+        /// How many changes are merged and tested together at most. If the tests fail, the change at fault is searched.
+        /// Only with the strategy "merge".
+        batch: u32 as Count<1, 100> = "1";
+        /// How often a change that conflicts or fails the tests goes back to its agent before a person is asked.
+        max_returns: u32 as Count<0, 100> = "2";
+    }
+}
+
+settings! {
     /// Settings of the changes that attempts leave.
     ChangeSettings at "changes." {
         /// How many days the change of an attempt is kept in the repository.

@@ -27,6 +27,26 @@ pub enum SandboxMechanism {
     None,
 }
 
+/// Which changes land without being asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AutoLand {
+    /// None.
+    Off,
+    /// Every change that was proved and needs no review.
+    Proved,
+}
+
+/// How a change is brought onto its branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LandStrategy {
+    /// With a merge commit, unless the branch can be fast-forwarded.
+    Merge,
+    /// As one commit on top of the branch.
+    Rebase,
+}
+
 /// What an agent that is served as a model may do in its working directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -83,6 +103,8 @@ choices! {
     as CompositeKind: "single", "fallback", "plan_execute";
     as SandboxMechanism: "auto", "bubblewrap", "landlock", "none";
     as FolderAccess: "allow", "deny";
+    as AutoLand: "off", "proved";
+    as LandStrategy: "merge", "rebase";
 }
 
 /// The error causes after which a fallback can use the next node.
