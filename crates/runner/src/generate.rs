@@ -39,6 +39,7 @@ pub async fn generate_code(
         named_tests: Vec::new(),
         has_earlier_change: false,
         not_landed: None,
+        reviews: Vec::new(),
     };
     let prompt = prompt_context.generate_prompt(&[]);
     let task = call(agent, "generate_code", prompt, schema(false));

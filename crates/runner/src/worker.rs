@@ -15,8 +15,8 @@ use windlass_tasks::{AttemptRef, ProjectId, TaskFilter, TaskId, TaskStatus, Work
 use crate::attempt::keep_stale_changes;
 use crate::pool::PoolPermit;
 use crate::{
-    AgentPoolManager, ClaimedTask, Error, Lander, LandingReport, LandingResult, ResultStatus,
-    Runner, StopSignals, TaskResult,
+    AgentPoolManager, ChangeReviewer, ClaimedTask, Error, Lander, LandingReport, LandingResult,
+    ResultStatus, Runner, StopSignals, TaskResult,
 };
 
 /// Minimum pause before the queue is checked again after it was empty, however often the store reports new
@@ -46,6 +46,8 @@ pub struct Worker {
     pub kinds: Vec<WorkerKind>,
     /// Lands the proved changes.
     pub lander: Option<Lander>,
+    /// Reviews each change after its proof.
+    pub reviewer: Option<Arc<dyn ChangeReviewer>>,
 }
 
 /// Summary of a worker's run.
@@ -102,6 +104,7 @@ impl Worker {
             project: None,
             kinds: Vec::new(),
             lander: None,
+            reviewer: None,
         }
     }
 
@@ -310,13 +313,22 @@ impl WorkerRun<'_> {
         match result {
             Ok(Some(claimed)) => {
                 let runner = Arc::clone(&self.worker.runner);
+                let (stop, reviewer) = (self.stop.clone(), self.worker.reviewer.clone());
                 let signals = StopSignals {
-                    stop: self.stop.clone(),
+                    stop: stop.clone(),
                     ..StopSignals::default()
                 };
                 self.running.push(Box::pin(async move {
                     let task = claimed.claimed.attempt.task;
                     let result = runner.run_attempt(claimed, signals).await;
+                    if let Some(reviewer) = reviewer
+                        && result.status == ResultStatus::Completed
+                    {
+                        tokio::select! {
+                            () = reviewer.review(task) => {}
+                            () = stop.cancelled() => {}
+                        }
+                    }
                     drop(slot);
                     (task, result)
                 }));

@@ -57,6 +57,7 @@ mod sandbox;
 mod seccomp;
 mod spec;
 mod supervise;
+mod terminal;
 mod visible_paths;
 mod working_dir;
 
@@ -74,3 +75,4 @@ pub use path_lists::PROTECTED_NAMES;
 pub use profile::{Profile, ProfileKind};
 pub use sandbox::Sandbox;
 pub use spec::{CommandSpec, ProcessLimits, Stdin};
+pub use terminal::run_on_terminal;

@@ -20,6 +20,13 @@ pub trait HostOps: fmt::Debug + Send + Sync {
         task: &'a Task,
         attempt: Option<AttemptNumber>,
     ) -> BoxFuture<'a, Result<String, HostOpsError>>;
+    /// Returns the difference between the changes of two attempts, as git prints it.
+    fn version_diff<'a>(
+        &'a self,
+        task: &'a Task,
+        from: AttemptNumber,
+        to: AttemptNumber,
+    ) -> BoxFuture<'a, Result<String, HostOpsError>>;
     /// Merges a task's branch into the current branch, and returns the result.
     fn merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>>;
     /// Returns what [`merge`](Self::merge) would do, and changes nothing.

@@ -2,7 +2,8 @@
 
 use windlass_core::Usage;
 use windlass_tasks::{
-    AttemptRef, Landed, StoreError, StoreResult, Task, TaskId, TaskStatus, WorkerKind,
+    AttemptRef, Landed, ReviewDecision, StoreError, StoreResult, Task, TaskId, TaskStatus,
+    WorkerKind,
 };
 
 use crate::connection::{DbConnection, timestamp};
@@ -12,7 +13,7 @@ use crate::sql::{Row, Sql, args, decode_error, sql};
 macro_rules! columns {
     () => {
         "id, project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, idempotency_key, \
-         attempt, tries, max_attempts, output, unverified, needs_review, tests, edits_tests, fresh, paused, land, landed_commit, landed_at, landed_by, branch, usage, cancel_requested, held, created_at, \
+         attempt, tries, max_attempts, output, unverified, needs_review, tests, edits_tests, fresh, paused, land, landed_commit, landed_at, landed_by, review, branch, usage, cancel_requested, held, created_at, \
          updated_at, completed_at, best_of, candidate_of, \
          (SELECT string_agg(CAST(on_id AS TEXT), ',' ORDER BY on_id) FROM dependency WHERE task_id = task.id) AS needs"
     };
@@ -41,6 +42,7 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
     let status = TaskStatus::from_name(&status).ok_or_else(|| decode_error("status", &status))?;
     let kind = row.text("kind")?;
     let usage = row.text("usage")?;
+    let review = row.opt_text("review")?;
     let needs = row.opt_text("needs")?.unwrap_or_default();
     let numbers = needs
         .split(',')
@@ -68,6 +70,11 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
         output: row.opt_text("output")?,
         unverified: row.flag("unverified")?,
         needs_review: row.flag("needs_review")?,
+        review: review
+            .map(|name| {
+                ReviewDecision::from_name(&name).ok_or_else(|| decode_error("review", &name))
+            })
+            .transpose()?,
         tests: row.json("tests")?,
         edits_tests: row.flag("edits_tests")?,
         // Until the next attempt starts.

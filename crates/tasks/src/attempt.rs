@@ -148,6 +148,15 @@ impl AttemptStatus {
     }
 }
 
+/// The session of an agent in an attempt. A later attempt can resume it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentSession {
+    /// The configured name of the agent.
+    pub agent: String,
+    /// The agent's own id of the session.
+    pub id: String,
+}
+
 /// A stored attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
@@ -169,6 +178,9 @@ pub struct Attempt {
     /// The commit that keeps the attempt's change, whatever the outcome. `None` if it changed no files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// The agent's last session, if it has one that can be resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<AgentSession>,
     /// The usage of the attempt.
     pub usage: Usage,
 }

@@ -13,6 +13,7 @@ mod blocker;
 mod broadcast;
 mod cases;
 mod context;
+mod diff_lines;
 mod id;
 mod landing;
 mod landing_site;
@@ -22,6 +23,7 @@ mod project;
 mod proof;
 mod push;
 mod record;
+mod review;
 mod steering;
 mod store;
 mod task;
@@ -34,14 +36,15 @@ pub use access::{
 };
 pub use approval::{Approval, ApprovalDecision, NewApproval};
 pub use attempt::{
-    Attempt, AttemptStatus, Claim, Claimed, EarlierChange, LeaseStatus, MAX_CORRECTIONS, Outcome,
-    Release,
+    AgentSession, Attempt, AttemptStatus, Claim, Claimed, EarlierChange, LeaseStatus,
+    MAX_CORRECTIONS, Outcome, Release,
 };
 pub use best_of::{BestOf, MAX_CANDIDATES};
 pub use blocker::{Answer, Blocker};
 pub use broadcast::{Broadcast, EventFilter, LoggedEvent};
 pub use cases::{CaseChanges, CaseResults, CaseStatus};
 pub use context::{ContextSource, RelatedFile, RelatedSymbol, TaskContext};
+pub use diff_lines::{DiffLines, PlacedLine, placed_lines, unquote_git_path};
 pub use id::{AttemptNumber, AttemptRef, IssueId, ProjectId, RecordId, TaskId};
 pub use landing::{
     ClaimedLandings, Landed, Landing, LandingClaim, LandingFilter, LandingOutcome, LandingState,
@@ -59,10 +62,15 @@ pub use project::{Issue, NewIssue, NewProject, Project};
 pub use proof::{Proof, TestSummary, Warning, WarningKind};
 pub use push::{NewPush, Push, PushClaim, PushEnd, PushRef, PushState};
 pub use record::{Correction, TestCase, TestCounts, TestResult, TestStatus};
+pub use review::{
+    AuthorKind, DiffSide, MAX_AGENT_REQUESTS, MAX_REVIEW_AUTHOR_BYTES, MAX_REVIEW_COMMENTS,
+    MAX_REVIEW_QUOTE_BYTES, MAX_REVIEW_TEXT_BYTES, MAX_REVIEWS, NewReview, Review, ReviewComment,
+    ReviewDecision,
+};
 pub use steering::{MAX_NOTE_BYTES, MAX_PAUSE_REASON_BYTES, TaskEdit, WorkerPause};
 pub use store::{
     Approvals, AttemptRecords, Blockers, EventLog, Landings, Leases, Notifications, Projects,
-    Pushes, Steering, StoreError, StoreFuture, StoreResult, TaskQueue, TaskStore, Traces,
+    Pushes, Reviews, Steering, StoreError, StoreFuture, StoreResult, TaskQueue, TaskStore, Traces,
 };
 pub use task::{
     ATTEMPT_LIMIT, Dependency, Enqueued, MAX_ATTEMPTS, NewTask, Task, TaskFilter, TaskStatus,

@@ -6,6 +6,7 @@ use windlass_core::{Timestamp, Usage};
 use crate::best_of::BestOf;
 use crate::id::{AttemptNumber, IssueId, ProjectId, TaskId};
 use crate::landing::Landed;
+use crate::review::ReviewDecision;
 
 /// The default number of attempts before a task fails.
 pub const MAX_ATTEMPTS: u32 = 3;
@@ -151,6 +152,10 @@ pub struct Task {
     /// Completed with warnings in its proof, and not yet accepted by a person.
     #[serde(default)]
     pub needs_review: bool,
+    /// The decision of the last review of the current version. After `request_changes` it stays until an attempt
+    /// completes the task.
+    #[serde(default)]
+    pub review: Option<ReviewDecision>,
     /// The tests that the task is about: each of them must pass.
     #[serde(default)]
     pub tests: Vec<String>,

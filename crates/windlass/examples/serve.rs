@@ -59,6 +59,15 @@ impl HostOps for NoRepository {
         async { Err(HostOpsError::Refused("there is no repository".to_owned())) }.boxed()
     }
 
+    fn version_diff<'a>(
+        &'a self,
+        _: &'a Task,
+        _: u32,
+        _: u32,
+    ) -> BoxFuture<'a, Result<String, HostOpsError>> {
+        async { Err(HostOpsError::Refused("there is no repository".to_owned())) }.boxed()
+    }
+
     fn merge<'a>(&'a self, _: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>> {
         async { Err(HostOpsError::Refused("there is no repository".to_owned())) }.boxed()
     }

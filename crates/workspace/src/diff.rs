@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::git::Repository;
 
 /// Maximum size of a returned diff.
-const MAX_DIFF_BYTES: usize = 4 << 20;
+pub(crate) const MAX_DIFF_BYTES: usize = 4 << 20;
 
 impl Clones {
     /// Returns what a commit changed since `base`, or since its parent if there is no base, as a

@@ -24,6 +24,7 @@ mod publish;
 mod setup;
 mod test_runner;
 mod verify;
+mod versions;
 
 pub use clone::{AttemptClone, Clones, Prepared, Retention, readable_dirs};
 pub use error::{Error, Result};
@@ -36,6 +37,7 @@ pub use test_runner::{
     SubProject, TestProposal, TestRunner, TestSettings, commands_for, propose_tests, sub_projects,
 };
 pub use verify::Verification;
+pub use versions::ReadCheckout;
 
 /// Runs file operations on a thread that may block.
 async fn blocking<T: Send + 'static>(

@@ -68,7 +68,8 @@ impl Clones {
         })
     }
 
-    async fn tree_of(&self, repository: &Repository, commit: &str) -> Result<String> {
+    /// Returns the tree of a commit, which must be in the repository.
+    pub(crate) async fn tree_of(&self, repository: &Repository, commit: &str) -> Result<String> {
         let is_hash = commit.len() >= 40 && commit.chars().all(|c| c.is_ascii_hexdigit());
         let tree = format!("{commit}^{{tree}}");
         let missing =

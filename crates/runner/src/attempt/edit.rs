@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use windlass_core::structured::ValidationPolicy;
 use windlass_core::{AgentHandle, DirAccess, ErrorCode, SessionOptions};
-use windlass_tasks::{FileChange, WorkingCopy};
+use windlass_tasks::{AgentSession, FileChange, WorkingCopy};
 
 use super::approve::approver;
 use super::prompts::{self, FileExcerpt, PromptContext};
 use super::turn::{AttemptObserver, Conversation, TurnError, TurnOutput, call};
 use super::turn_deadline::TurnDeadline;
-use super::{AttemptContext, AttemptError, AttemptResult};
+use super::{AttemptContext, AttemptError, AttemptResult, retry_transient};
 use crate::generate::schema;
 
 /// Maximum size of a file in the prompt.
@@ -45,6 +45,8 @@ pub(super) struct Editor<'a, 'r> {
     prompt_context: PromptContext,
     /// The agent edits with its own tools.
     has_tools: bool,
+    /// The session that the store has.
+    recorded: Option<AgentSession>,
 }
 
 impl<'a, 'r> Editor<'a, 'r> {
@@ -74,6 +76,7 @@ impl<'a, 'r> Editor<'a, 'r> {
             attempt,
             working_copy,
             prompt_context,
+            recorded: None,
         }
     }
 
@@ -85,7 +88,11 @@ impl<'a, 'r> Editor<'a, 'r> {
             .report_activity("agent", format!("{agent} started"))
             .await;
         if self.has_tools {
-            let prompt = self.prompt_context.edit_prompt();
+            let prompt = if self.resume_for_review().await? {
+                self.prompt_context.review_prompt()
+            } else {
+                self.prompt_context.edit_prompt()
+            };
             self.edit_in_place(&prompt, None).await
         } else {
             let prompt = self
@@ -119,11 +126,60 @@ impl<'a, 'r> Editor<'a, 'r> {
             let full_prompt = format!("{}\n\n{prompt}", self.prompt_context.edit_prompt());
             result = self.turn(&full_prompt).await?;
         }
+        self.record_session().await;
         Ok(Edit {
             analysis: analysis.map(str::to_owned),
             description: result?.text,
             ..Edit::default()
         })
+    }
+
+    /// Continues the session in which the agent made the reviewed change, if that is possible. It must have the
+    /// same files before it.
+    async fn resume_for_review(&mut self) -> AttemptResult<bool> {
+        let runner = self.attempt.runner;
+        let context = &self.prompt_context;
+        let can_resume = self.conversation.agent.capabilities().load_session;
+        if !can_resume || context.reviews.is_empty() || !context.has_earlier_change {
+            return Ok(false);
+        }
+        let attempts = retry_transient(&*runner.clock, || {
+            runner.store.attempts(self.attempt.at.task)
+        })
+        .await?;
+        let session = attempts.into_iter().rev().find_map(|one| one.session);
+        let name = &self.conversation.name;
+        let Some(session) = session.filter(|session| session.agent == *name) else {
+            return Ok(false);
+        };
+        let is_resumed = self.conversation.resume(&session.id).await;
+        if is_resumed {
+            let message = format!("{} continues its session", session.agent);
+            self.attempt.report_activity("agent", message).await;
+        }
+        Ok(is_resumed)
+    }
+
+    /// Records the session, so that a later attempt can continue it. An attempt is complete without it.
+    async fn record_session(&mut self) {
+        let can_resume = self.conversation.agent.capabilities().load_session;
+        let Some(id) = self.conversation.session().filter(|_| can_resume) else {
+            return;
+        };
+        let session = AgentSession {
+            agent: self.conversation.name.clone(),
+            id: id.to_string(),
+        };
+        if self.recorded.as_ref() == Some(&session) {
+            return;
+        }
+        let store = &self.attempt.runner.store;
+        match store.record_session(self.attempt.at, session.clone()).await {
+            Ok(()) => self.recorded = Some(session),
+            Err(error) => {
+                tracing::warn!(%error, attempt = %self.attempt.at, "the session was not recorded");
+            }
+        }
     }
 
     /// Runs one turn. If the provider limits the rate, waits and retries twice, to keep the work done so far.

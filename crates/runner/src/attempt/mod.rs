@@ -16,6 +16,7 @@ mod log;
 mod prompts;
 mod publish;
 mod retry;
+mod review_prompt;
 mod steps;
 mod supervise;
 mod trace;
@@ -34,7 +35,7 @@ use windlass_tasks::{
 };
 
 pub use keep::keep_stale_changes;
-pub(crate) use prompts::{PromptContext, failure_summary};
+pub(crate) use prompts::{PromptContext, failure_summary, fence};
 pub use publish::branch_name;
 pub(crate) use retry::retry_transient;
 pub(crate) use supervise::run;

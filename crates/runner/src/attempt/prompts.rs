@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 
 use windlass_tasks::{
-    Blocker, Change, Landing, Obstacle, TaskContext, TaskId, TestResult, TestStatus, WorkerKind,
+    Blocker, Change, Landing, Obstacle, Review, TaskContext, TaskId, TestResult, TestStatus,
+    WorkerKind,
 };
 
+use super::review_prompt::review_section;
 use crate::template::{render, truncate_end, truncate_middle};
 
 /// Maximum size of the test output in a prompt.
@@ -34,6 +36,8 @@ pub(crate) struct PromptContext {
     pub(crate) has_earlier_change: bool,
     /// The landing of the earlier attempt's change, if it was returned.
     pub(crate) not_landed: Option<Landing>,
+    /// The reviews that request changes, and comments on the same version.
+    pub(crate) reviews: Vec<Review>,
 }
 
 /// The text of a file, for a model without tools.
@@ -64,14 +68,12 @@ impl PromptContext {
 
     fn render(&self, template: &str, files: &[FileExcerpt]) -> String {
         let task = &self.context.task;
-        let verification = match &self.baseline {
-            Some(baseline) => self.verification(baseline),
-            None => include_str!("../prompts/unverified.md").to_owned(),
-        };
+        let verification = self.verification();
+        let review = review_section(&self.reviews, self.has_earlier_change);
         let not_landed = self.not_landed.as_ref();
         let earlier = match not_landed.map(|landing| self.not_landed(landing)) {
             Some(text) => text,
-            None if self.has_earlier_change => {
+            None if self.has_earlier_change && review.is_empty() => {
                 include_str!("../prompts/earlier-change.md").to_owned()
             }
             None => String::new(),
@@ -80,6 +82,7 @@ impl PromptContext {
             template,
             &[
                 ("earlier", earlier.trim_end()),
+                ("review", &review),
                 ("instructions", instructions(task.kind)),
                 ("title", &task.title),
                 ("description", &task.description),
@@ -120,8 +123,20 @@ impl PromptContext {
         )
     }
 
+    /// Returns the prompt for an agent that remembers the task, with the comments of the reviewers.
+    pub(super) fn review_prompt(&self) -> String {
+        let review = review_section(&self.reviews, self.has_earlier_change);
+        render(
+            include_str!("../prompts/review-resumed.md"),
+            &[("review", &review), ("verification", &self.verification())],
+        )
+    }
+
     /// Describes how the change will be tested, and what failed before it.
-    fn verification(&self, baseline: &TestResult) -> String {
+    fn verification(&self) -> String {
+        let Some(baseline) = &self.baseline else {
+            return include_str!("../prompts/unverified.md").to_owned();
+        };
         let mut text = render(
             include_str!("../prompts/verified-by-tests.md"),
             &[("command", &baseline.command.join(" "))],
@@ -410,7 +425,7 @@ fn contents(files: &[FileExcerpt]) -> String {
 }
 
 /// Returns a code fence that does not occur in the text.
-fn fence(text: &str) -> String {
+pub(crate) fn fence(text: &str) -> String {
     let mut fence = "```".to_owned();
     while text.contains(&fence) {
         fence.push('`');

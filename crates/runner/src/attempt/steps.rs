@@ -115,6 +115,10 @@ async fn prompt_context(
     context.related_files.truncate(TaskContext::MAX_FILES);
     context.related_symbols.truncate(TaskContext::MAX_SYMBOLS);
     let answers = blockers(attempt).await?;
+    let reviews = retry_transient(&*runner.clock, || {
+        runner.store.open_reviews(attempt.at.task)
+    })
+    .await?;
     attempt
         .report_activity(
             "context",
@@ -132,6 +136,7 @@ async fn prompt_context(
         named_tests: attempt.task.tests.clone(),
         has_earlier_change: *working_copy.start() == StartPoint::Change,
         not_landed: not_landed(attempt).await?,
+        reviews,
     })
 }
 

@@ -108,6 +108,22 @@ impl Conversation {
         Self { name, ..self }
     }
 
+    /// Returns the current session.
+    pub(crate) fn session(&self) -> Option<&SessionId> {
+        self.session.as_ref()
+    }
+
+    /// Continues an earlier session of the agent. Returns `false` if the agent refuses.
+    pub(crate) async fn resume(&mut self, id: &str) -> bool {
+        let session = SessionId::from(id);
+        let options = self.options.clone();
+        let is_resumed = self.agent.load_session(&session, options).await.is_ok();
+        if is_resumed {
+            self.session = Some(session);
+        }
+        is_resumed
+    }
+
     /// Returns `true` if a session was started and not lost.
     pub(crate) fn is_open(&self) -> bool {
         self.session.is_some()

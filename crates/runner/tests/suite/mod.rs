@@ -9,4 +9,5 @@ mod lead;
 mod leases;
 mod plan;
 mod real;
+mod review;
 mod sim;

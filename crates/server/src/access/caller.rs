@@ -60,6 +60,14 @@ impl Caller {
         projects.is_none_or(|projects| projects.contains(&project))
     }
 
+    /// Returns the name under which the caller's reviews are stored.
+    pub(crate) fn author(&self) -> &str {
+        match self.credential {
+            Credential::ServerToken => "owner",
+            _ => &self.name,
+        }
+    }
+
     /// Fails unless the caller has a scope.
     pub(crate) fn require(&self, scope: Scope) -> Result<(), ApiError> {
         if self.scopes.contains(&scope) {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use windlass_core::TraceNode;
 use windlass_tasks::{
     Approval, Attempt, Blocker, Correction, Dependency, Enqueued, EventFilter, LoggedEvent,
-    NewTask, Project, ProjectId, Proof, RecordId, StoreError, StoreResult, Task, TaskFilter,
-    TaskId, TaskStore, TestResult,
+    NewReview, NewTask, Project, ProjectId, Proof, RecordId, Review, StoreError, StoreResult, Task,
+    TaskFilter, TaskId, TaskStore, TestResult,
 };
 
 /// The maximum number of tasks or events per page, as in the store.
@@ -156,6 +156,16 @@ impl VisibleStore {
     pub(crate) async fn task_blockers(&self, id: TaskId) -> StoreResult<Vec<Blocker>> {
         self.task(id).await?;
         self.store.task_blockers(id).await
+    }
+
+    pub(crate) async fn reviews(&self, id: TaskId) -> StoreResult<Vec<Review>> {
+        self.check_task(id).await?;
+        self.store.reviews(id).await
+    }
+
+    pub(crate) async fn add_review(&self, review: NewReview) -> StoreResult<(Review, Task)> {
+        self.check_task(review.task_id).await?;
+        self.store.add_review(review).await
     }
 
     /// Returns a page of events, by sequence number.

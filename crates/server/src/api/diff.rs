@@ -23,6 +23,12 @@ pub(super) struct DiffQuery {
     path: Option<String>,
     /// Whether the lines are highlighted, which takes time; default `true`.
     highlight: Option<bool>,
+    /// The difference between two versions: the older one. Needs `to`.
+    #[param(value_type = Option<u32>)]
+    from: Option<AttemptNumber>,
+    /// The difference between two versions: the newer one. Needs `from`.
+    #[param(value_type = Option<u32>)]
+    to: Option<AttemptNumber>,
 }
 
 /// Returns a task's change as a diff with syntax highlighting.
@@ -33,7 +39,14 @@ pub(super) async fn show(
     PathId(id): PathId,
     QueryParams(query): QueryParams<DiffQuery>,
 ) -> Result<JsonResponse<Diff>, ApiError> {
-    let text = board.diff(id, query.attempt).await?;
+    let text = match (query.from, query.to, query.attempt) {
+        (None, None, attempt) => board.diff(id, attempt).await?,
+        (Some(from), Some(to), None) => board.version_diff(id, from, to).await?,
+        _ => {
+            let message = "from and to belong together, and attempt is for one version only";
+            return Err(ApiError::bad_request(message));
+        }
+    };
     // Limited, so that highlighting does not slow down other requests.
     let permit = state.highlighters.acquire().await;
     let _permit = permit.map_err(|error| ApiError::internal(error.to_string()))?;

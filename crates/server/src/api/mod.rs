@@ -10,6 +10,7 @@ mod health;
 mod landing;
 mod openapi;
 mod records;
+mod reviews;
 mod schema;
 mod session;
 mod steering;
@@ -91,6 +92,9 @@ fn table() -> Vec<RouteRow> {
             get(records::corrections),
         ),
         ("get", "/tasks/{id}/proof", READ, get(records::proof)),
+        ("get", "/tasks/{id}/reviews", READ, get(reviews::list)),
+        // What it needs depends on the decision.
+        ("post", "/tasks/{id}/reviews", ANY, post(reviews::add)),
         ("get", "/tasks/{id}/blockers", READ, get(records::blockers)),
         // The former path of `/tasks/{id}/blockers`, kept as an alias.
         ("get", "/tasks/{id}/questions", READ, get(records::blockers)),

@@ -12,8 +12,8 @@ use utoipa::OpenApi;
 
 use super::schema::Error;
 use super::{
-    agents, approvals, blockers, diff, events, health, landing, records, session, steering, table,
-    tasks, tokens, traces, usage,
+    agents, approvals, blockers, diff, events, health, landing, records, reviews, session,
+    steering, table, tasks, tokens, traces, usage,
 };
 use crate::access::RouteAccess;
 use crate::ws;
@@ -70,6 +70,8 @@ pub(super) async fn show() -> Response {
         records::corrections,
         records::proof,
         records::blockers,
+        reviews::list,
+        reviews::add,
         traces::of_task,
         events::of_task,
         diff::show,

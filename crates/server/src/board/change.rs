@@ -26,6 +26,17 @@ impl Board {
         Ok(self.host_ops.preview_merge(&task).await?)
     }
 
+    /// Returns the difference between two versions of a task's change, as git prints it.
+    pub(crate) async fn version_diff(
+        &self,
+        id: TaskId,
+        from: AttemptNumber,
+        to: AttemptNumber,
+    ) -> Result<String, ApiError> {
+        let task = self.store.task(id).await?;
+        Ok(self.host_ops.version_diff(&task, from, to).await?)
+    }
+
     /// Merges a task's branch into the current branch.
     pub(crate) async fn merge(&self, id: TaskId) -> Result<(Task, Value), ApiError> {
         let task = self.store.task(id).await?;

@@ -7,6 +7,7 @@ mod agent_list;
 mod answers;
 mod change;
 mod new_task;
+mod reviews;
 mod steering;
 mod task_list;
 mod wait;
@@ -21,6 +22,7 @@ use crate::host_ops::{AskAnswer, AskRequest, HostOps};
 
 pub(crate) use agent_list::AgentList;
 pub(crate) use new_task::{KindName, NewTaskBody};
+pub(crate) use reviews::{DecisionName, NewReviewBody, Reviewer, SideName};
 pub(crate) use steering::{BulkBody, EditBody};
 pub(crate) use task_list::TaskSelection;
 pub(crate) use wait::WaitOutcome;

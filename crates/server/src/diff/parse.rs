@@ -3,6 +3,7 @@
 use std::str::Lines;
 
 use windlass_core::{escape_control, escape_line};
+use windlass_tasks::unquote_git_path;
 
 use super::{Diff, DiffFile, DiffLimits, DiffLine, FileChangeKind, Hunk, LineKind, Span};
 
@@ -200,31 +201,5 @@ fn side(path: &str, prefix: &str) -> Option<String> {
 
 /// Decodes a path that git has quoted, and escapes it for display.
 fn name(path: &str) -> String {
-    let inner = path
-        .strip_prefix('"')
-        .and_then(|inner| inner.strip_suffix('"'));
-    let Some(inner) = inner else {
-        return escape_line(path).into_owned();
-    };
-    let mut bytes = Vec::new();
-    let mut rest = inner.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'\\' {
-            bytes.push(byte);
-            continue;
-        }
-        match rest.next() {
-            Some(b'n') => bytes.push(b'\n'),
-            Some(b't') => bytes.push(b'\t'),
-            Some(b'r') => bytes.push(b'\r'),
-            Some(first @ b'0'..=b'3') => {
-                let digit = |byte: Option<u8>| byte.map_or(0, |byte| byte.wrapping_sub(b'0') & 7);
-                let (high, low) = (digit(rest.next()), digit(rest.next()));
-                bytes.push(((first - b'0') << 6) | (high << 3) | low);
-            }
-            Some(other) => bytes.push(other),
-            None => {}
-        }
-    }
-    escape_line(&String::from_utf8_lossy(&bytes)).into_owned()
+    escape_line(&unquote_git_path(path)).into_owned()
 }

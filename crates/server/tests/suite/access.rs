@@ -49,6 +49,9 @@ const ROUTES: &[(&str, &str, &str)] = &[
     ("get", "/tasks/{id}/tests", "read"),
     ("get", "/tasks/{id}/corrections", "read"),
     ("get", "/tasks/{id}/proof", "read"),
+    ("get", "/tasks/{id}/reviews", "read"),
+    // What it needs depends on the decision; `reviews.rs` tests it.
+    ("post", "/tasks/{id}/reviews", ""),
     ("get", "/tasks/{id}/blockers", "read"),
     ("get", "/tasks/{id}/questions", "read"),
     ("get", "/tasks/{id}/traces", "read"),

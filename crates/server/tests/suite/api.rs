@@ -69,6 +69,8 @@ const GETS: &[(&str, &str)] = &[
     ("/tasks/{id}/tests", "/tasks/1/tests"),
     ("/tasks/{id}/corrections", "/tasks/1/corrections"),
     ("/tasks/{id}/proof", "/tasks/1/proof"),
+    ("/tasks/{id}/reviews", "/tasks/1/reviews"),
+    ("/tasks/{id}/diff", "/tasks/1/diff?from=1&to=2"),
     ("/tasks/{id}/blockers", "/tasks/1/blockers"),
     ("/tasks/{id}/questions", "/tasks/1/questions"),
     ("/tasks/{id}/traces", "/tasks/1/traces"),
@@ -150,6 +152,10 @@ async fn every_response_matches_the_openapi_document() {
     let created = harness.post("/tokens", &token).await;
     assert_eq!(created.status, 201, "{created:?}");
     document.check("post", "/tokens", &created);
+    let review = json!({"attempt": 2, "text": "Nice."});
+    let reviewed = harness.post("/tasks/1/reviews", &review).await;
+    assert_eq!(reviewed.status, 200, "{reviewed:?}");
+    document.check("post", "/tasks/{id}/reviews", &reviewed);
     for (path, requested) in GETS {
         let response = harness.get(requested).await;
         document.check("get", path, &response);

@@ -58,6 +58,20 @@ impl HostOps for TestHostOps {
         })
     }
 
+    fn version_diff<'a>(
+        &'a self,
+        _: &'a Task,
+        from: u32,
+        to: u32,
+    ) -> BoxFuture<'a, Result<String, HostOpsError>> {
+        Box::pin(async move {
+            match (from, to) {
+                (1, 2) => Ok(DIFF.to_owned()),
+                _ => Err(HostOpsError::Refused("there is no such attempt".to_owned())),
+            }
+        })
+    }
+
     fn merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>> {
         Box::pin(async move {
             match task.id {

@@ -13,6 +13,7 @@ mod mcp;
 mod mcp_access;
 mod mcp_client;
 mod mcp_transport;
+mod reviews;
 mod session;
 mod stop;
 mod store;

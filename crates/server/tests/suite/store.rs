@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use windlass_core::{TraceNode, Usage};
 use windlass_tasks::{
-    Approval, Approvals, Attempt, AttemptRecords, AttemptRef, Blocker, Blockers, Broadcast, Claim,
-    Claimed, ClaimedLandings, Correction, EarlierChange, Enqueued, EventFilter, EventLog, Issue,
-    IssueId, Landing, LandingClaim, LandingFilter, LandingOutcome, LandingToken, Landings,
-    LeaseStatus, Leases, LoggedEvent, NewApproval, NewIssue, NewLanding, NewProject, NewTask,
-    Outcome, Project, ProjectId, Projects, Proof, RecordId, Release, Steering, StoreError,
-    StoreFuture, Task, TaskEdit, TaskFilter, TaskId, TaskQueue, TaskStore, TestResult, Traces,
-    WorkerPause,
+    AgentSession, Approval, Approvals, Attempt, AttemptRecords, AttemptRef, Blocker, Blockers,
+    Broadcast, Claim, Claimed, ClaimedLandings, Correction, EarlierChange, Enqueued, EventFilter,
+    EventLog, Issue, IssueId, Landing, LandingClaim, LandingFilter, LandingOutcome, LandingToken,
+    Landings, LeaseStatus, Leases, LoggedEvent, NewApproval, NewIssue, NewLanding, NewProject,
+    NewReview, NewTask, Outcome, Project, ProjectId, Projects, Proof, RecordId, Release, Review,
+    Reviews, Steering, StoreError, StoreFuture, Task, TaskEdit, TaskFilter, TaskId, TaskQueue,
+    TaskStore, TestResult, Traces, WorkerPause,
 };
 use windlass_tasks::{
     FollowStep, NewPush, Notification, NotificationClaim, NotificationEnd, Notifications, Push,
@@ -92,6 +92,7 @@ forward! {
     }
     AttemptRecords {
         attempts(task: TaskId) -> Vec<Attempt>;
+        record_session(attempt: AttemptRef, session: AgentSession) -> ();
         record_test(attempt: AttemptRef, result: TestResult) -> RecordId;
         test_results(task: TaskId) -> Vec<(u32, TestResult)>;
         record_correction(attempt: AttemptRef, round: Correction) -> RecordId;
@@ -137,6 +138,12 @@ forward! {
         landings(filter: LandingFilter) -> Vec<Landing>;
         record_landed(new: NewLanding, commit: String) -> Task;
         forget_landed(task: TaskId) -> Task;
+    }
+    Reviews {
+        add_review(review: NewReview) -> (Review, Task);
+        reviews(task: TaskId) -> Vec<Review>;
+        open_reviews(task: TaskId) -> Vec<Review>;
+        proof_of(version: AttemptRef) -> Option<Proof>;
     }
     Traces {
         put_trace(id: String, task: Option<TaskId>, root: TraceNode) -> ();

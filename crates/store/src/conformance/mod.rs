@@ -44,6 +44,7 @@ mod lifecycle;
 mod model;
 mod outbox;
 mod promises;
+mod reviews;
 mod steering;
 mod user_actions;
 mod writers;
@@ -237,6 +238,14 @@ cases![
     landings::dependencies_land_first,
     landings::returned_landing_gives_a_new_attempt,
     landings::waiting_landing_ends_with_its_change,
+    reviews::review_round_trips_with_its_comments,
+    reviews::requested_changes_reach_every_attempt_until_completed,
+    reviews::review_of_an_old_version_is_refused,
+    reviews::concurrent_requests_start_one_attempt,
+    reviews::approval_is_for_people_and_ends_the_need,
+    reviews::agents_request_changes_a_limited_number_of_times,
+    reviews::reviews_are_limited,
+    reviews::session_and_proof_are_kept_for_each_version,
     clocks::p2_task_of_another_machine_is_reclaimed_after_one_lease,
     clocks::p8_clock_jump_loses_no_live_work,
     clocks::p8_clock_jump_does_not_delay_takeover,

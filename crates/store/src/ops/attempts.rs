@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use windlass_core::Usage;
 use windlass_tasks::{
-    Attempt, AttemptRef, AttemptStatus, EarlierChange, LeaseStatus, StoreError, StoreResult, TaskId,
+    AgentSession, Attempt, AttemptRef, AttemptStatus, EarlierChange, LeaseStatus, StoreError,
+    StoreResult, TaskId,
 };
 
 use super::claim::millis;
@@ -97,6 +98,19 @@ pub(crate) async fn record_change(
     }
 }
 
+/// Records the agent's session.
+pub(crate) async fn record_session(
+    db: &mut DbConnection,
+    attempt: AttemptRef,
+    session: &AgentSession,
+) -> StoreResult<()> {
+    const UPDATE: Sql = sql!("UPDATE attempt SET session = $3 WHERE task_id = $1 AND number = $2");
+    fence(db, attempt).await?;
+    let session = json(session)?;
+    db.execute(UPDATE, args![attempt.task, attempt.number, session])
+        .await
+}
+
 /// Returns the last recorded change, unless the task was retried without it since.
 pub(crate) async fn earlier_change(
     db: &mut DbConnection,
@@ -166,7 +180,7 @@ pub(crate) async fn end(
 /// Lists the attempts at a task, oldest first.
 pub(crate) async fn list(db: &mut DbConnection, id: TaskId) -> StoreResult<Vec<Attempt>> {
     const LIST: Sql = sql!(
-        "SELECT number, worker, started_at, ended_at, ended, error, change_commit, usage FROM attempt ",
+        "SELECT number, worker, started_at, ended_at, ended, error, change_commit, session, usage FROM attempt ",
         "WHERE task_id = $1 ORDER BY number LIMIT 10000"
     );
     task_row::get(db, id).await?;
@@ -188,6 +202,10 @@ fn attempt(row: &Row) -> StoreResult<Attempt> {
         outcome: ended.as_deref().and_then(AttemptStatus::from_name),
         error: row.opt_text("error")?,
         commit: row.opt_text("change_commit")?,
+        session: match row.opt_text("session")? {
+            Some(_) => Some(row.json("session")?),
+            None => None,
+        },
         usage: if has_usage {
             row.json("usage")?
         } else {

@@ -221,6 +221,13 @@ async fn insert_proof(
         "INSERT INTO proof (task_id, attempt, body) VALUES ($1, $2, $3) ",
         "ON CONFLICT (task_id) DO UPDATE SET attempt = excluded.attempt, body = excluded.body"
     );
+    const KEEP: Sql = sql!(
+        "INSERT INTO earlier_proof (task_id, attempt, body) ",
+        "SELECT task_id, attempt, body FROM proof WHERE task_id = $1 AND attempt <> $2 ",
+        "ON CONFLICT (task_id, attempt) DO NOTHING"
+    );
+    db.execute(KEEP, args![attempt.task, attempt.number])
+        .await?;
     db.execute(INSERT, args![attempt.task, attempt.number, json(proof)?])
         .await
 }
@@ -234,7 +241,7 @@ async fn apply_next_state(
 ) -> StoreResult<Task> {
     const UPDATE: Sql = sql!(
         "UPDATE task SET status = $2, output = $3, branch = $4, unverified = $5, needs_review = $6, usage = $7, ",
-        "tries = tries - $8, cancel_requested = 0, lease_until = 0, updated_at = $9, completed_at = $10 WHERE id = $1"
+        "review = CASE WHEN $2 = 'completed' THEN NULL ELSE review END, tries = tries - $8, cancel_requested = 0, lease_until = 0, updated_at = $9, completed_at = $10 WHERE id = $1"
     );
     let task = &row.task;
     let mut total = task.usage.clone();

@@ -18,6 +18,8 @@ pub(crate) mod projects;
 pub(crate) mod pushes;
 pub(crate) mod reclaim;
 pub(crate) mod records;
+pub(crate) mod review_rules;
+pub(crate) mod reviews;
 pub(crate) mod steering;
 pub(crate) mod tasks;
 pub(crate) mod traces;

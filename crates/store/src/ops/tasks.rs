@@ -123,8 +123,8 @@ pub(crate) async fn cancel(db: &mut DbConnection, id: TaskId) -> StoreResult<Tas
 
 /// Resets a task to pending. With `fresh`, the changes of its attempts so far are not continued.
 pub(crate) async fn retry(db: &mut DbConnection, id: TaskId, fresh: bool) -> StoreResult<Task> {
-    const START_FRESH: Sql = sql!("UPDATE task SET fresh = attempt WHERE id = $1");
     const UNPAUSE: Sql = sql!("UPDATE task SET paused = 0 WHERE id = $1");
+    const START_FRESH: Sql = sql!("UPDATE task SET fresh = attempt, review = NULL WHERE id = $1");
     let TaskRow { task, held, .. } = task_row::get_for_update(db, id).await?;
     match task.status {
         TaskStatus::Pending | TaskStatus::InProgress => {
@@ -185,6 +185,7 @@ pub(crate) async fn reset_to_pending(
     const RESET: Sql = sql!(
         "UPDATE task SET status = 'pending', tries = CASE WHEN $3 = 1 THEN 0 ELSE tries END, held = 0, ",
         "cancel_requested = 0, unverified = 0, needs_review = 0, branch = NULL, completed_at = NULL, output = NULL, updated_at = $2, ",
+        "review = CASE WHEN review = 'request_changes' THEN review ELSE NULL END, ",
         "landed_commit = NULL, landed_at = NULL, landed_by = NULL ",
         "WHERE id = $1"
     );

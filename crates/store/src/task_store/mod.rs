@@ -11,6 +11,7 @@ mod projects;
 mod pushes;
 mod queue;
 mod records;
+mod reviews;
 mod steering;
 mod traces;
 mod write;

@@ -1,8 +1,8 @@
 //! The records of attempts.
 
 use windlass_tasks::{
-    Attempt, AttemptRecords, AttemptRef, Correction, Proof, RecordId, StoreFuture, TaskId,
-    TestResult,
+    AgentSession, Attempt, AttemptRecords, AttemptRef, Correction, Proof, RecordId, StoreFuture,
+    TaskId, TestResult,
 };
 
 use super::write::{operation, relaxed};
@@ -15,6 +15,14 @@ impl AttemptRecords for SqlStore {
         self.read("reading a task's attempts", move |db| {
             Box::pin(attempts::list(db, task))
         })
+    }
+
+    fn record_session(&self, attempt: AttemptRef, session: AgentSession) -> StoreFuture<'_, ()> {
+        let options = relaxed(stages!("recording a session"), Some(attempt.task));
+        self.write(
+            options,
+            operation!(|db, session| attempts::record_session(db, attempt, &session)),
+        )
     }
 
     fn record_test(&self, attempt: AttemptRef, result: TestResult) -> StoreFuture<'_, RecordId> {

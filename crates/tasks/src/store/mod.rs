@@ -11,6 +11,7 @@ mod projects;
 mod pushes;
 mod queue;
 mod records;
+mod reviews;
 mod steering;
 mod traces;
 
@@ -25,6 +26,7 @@ pub use projects::Projects;
 pub use pushes::Pushes;
 pub use queue::TaskQueue;
 pub use records::AttemptRecords;
+pub use reviews::Reviews;
 pub use steering::Steering;
 pub use traces::Traces;
 
@@ -60,6 +62,7 @@ pub trait TaskStore:
     + Pushes
     + Notifications
     + Landings
+    + Reviews
 {
 }
 
@@ -76,5 +79,6 @@ impl<T> TaskStore for T where
         + Pushes
         + Notifications
         + Landings
+        + Reviews
 {
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::error::StoreFuture;
-use crate::attempt::Attempt;
+use crate::attempt::{AgentSession, Attempt};
 use crate::id::{AttemptRef, RecordId, TaskId};
 use crate::proof::Proof;
 use crate::record::{Correction, TestResult};
@@ -12,6 +12,8 @@ use crate::record::{Correction, TestResult};
 pub trait AttemptRecords: fmt::Debug + Send + Sync {
     /// Returns the attempts at a task, oldest first.
     fn attempts(&self, task: TaskId) -> StoreFuture<'_, Vec<Attempt>>;
+    /// Records the agent's session. The last one replaces earlier ones.
+    fn record_session(&self, attempt: AttemptRef, session: AgentSession) -> StoreFuture<'_, ()>;
     /// Records a test run.
     fn record_test(&self, attempt: AttemptRef, result: TestResult) -> StoreFuture<'_, RecordId>;
     /// Returns the test runs of a task, oldest first, each with the number of its attempt.

@@ -114,9 +114,14 @@ impl AgentBackend for ScriptedAgent {
     fn load_session<'a>(
         &'a self,
         id: &'a SessionId,
-        _: SessionOptions,
+        options: SessionOptions,
     ) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async { self.session(id).map(drop) })
+        Box::pin(async move {
+            let mut session = self.session(id)?;
+            session.cwd = options.cwd.unwrap_or(session.cwd);
+            lock(&self.sessions).insert(id.clone(), session);
+            Ok(())
+        })
     }
 
     fn prompt<'a>(

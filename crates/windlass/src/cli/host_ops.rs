@@ -79,6 +79,18 @@ impl HostOps for LocalHostOps {
         })
     }
 
+    fn version_diff<'a>(
+        &'a self,
+        task: &'a Task,
+        from: AttemptNumber,
+        to: AttemptNumber,
+    ) -> BoxFuture<'a, Result<String, HostOpsError>> {
+        Box::pin(async move {
+            let diff = task::version_diff(&*self.store, &self.clones, task, (from, to)).await;
+            diff.map_err(to_host_error)
+        })
+    }
+
     fn merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>> {
         Box::pin(async move {
             let _guard = self.merging.lock().await;

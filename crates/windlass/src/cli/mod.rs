@@ -36,6 +36,7 @@ mod record;
 pub mod reference;
 mod replay;
 mod repository;
+mod review;
 mod run;
 mod scenario;
 mod schema;
@@ -124,6 +125,8 @@ enum Command {
     Approvals(approvals::Approvals),
     /// Approve or deny a permission request
     Decide(approvals::Decide),
+    /// Review the change of a task: comment, request changes or approve
+    Review(review::ReviewTask),
     /// Claim tasks from the queue and run them
     Worker(worker::Worker),
     /// Serve the HTTP API, WebSocket and dashboard, and run workers
@@ -183,6 +186,9 @@ impl Command {
         if let Self::Task(tasks) = self {
             return tasks.needs_agents();
         }
+        if let Self::Review(review) = self {
+            return review.needs_agents();
+        }
         matches!(
             self,
             Self::Ask(_)
@@ -241,6 +247,7 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
         Command::Answer(answer) => answer.run(&app).await,
         Command::Approvals(approvals) => approvals.run(&app).await,
         Command::Decide(decide) => decide.run(&app).await,
+        Command::Review(review) => review.run(&app).await,
         Command::Worker(worker) => worker.run(&app).await,
         Command::Serve(serve) => serve.run(&app).await,
         Command::Mcp(mcp) => mcp.run(&app).await,

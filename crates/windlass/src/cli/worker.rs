@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use windlass_runner::{AgentPoolManager, ResultStatus, WorkerReport};
+use windlass_runner::{AgentPoolManager, ChangeReviewer, ResultStatus, WorkerReport};
 use windlass_tasks::{TaskFilter, TaskStatus, WorkerKind};
 
 use super::app::App;
@@ -17,6 +17,7 @@ use super::interrupt::Interrupts;
 use super::outbox::Outbox;
 use super::progress::ProgressPrinter;
 use super::queue::TaskQueue;
+use super::review::ReviewingAgent;
 use super::task_runtime::{TaskRuntime, runner_settings, test_settings};
 use crate::agent_catalog::AgentCatalog;
 
@@ -110,6 +111,16 @@ impl WorkerArgs {
         agents: AgentCatalog,
     ) -> windlass_runner::Worker {
         let config = &queue.config;
+        let reviewer = config.review.agent.clone().map(|name| {
+            let reviewer: Arc<dyn ChangeReviewer> = Arc::new(ReviewingAgent {
+                store: Arc::clone(&queue.store),
+                clones: task_runtime.clones.clone(),
+                agents: agents.clone(),
+                name,
+                console: *app.console,
+            });
+            reviewer
+        });
         let runner = task_runtime.runner(
             Arc::clone(&queue.store),
             Arc::new(agents),
@@ -128,6 +139,7 @@ impl WorkerArgs {
             pool: AgentPoolManager::new(concurrency),
             project,
             kinds: self.kind.clone(),
+            reviewer,
             ..windlass_runner::Worker::new(runner)
         }
     }

@@ -14,8 +14,8 @@ pub use agents::{AgentSettings, GeneralSettings};
 pub use outbox::{NotifySettings, PublishSettings};
 pub use served::{AliasSettings, CompositeSettings, GatewaySettings};
 pub use tasks::{
-    ChangeSettings, CommitKeys, LandSettings, LimitSettings, RunSettings, SandboxSettings,
-    StoreSettings, TestsSettings, WorkerSettings, WorkspaceSettings,
+    ChangeSettings, CommitKeys, LandSettings, LimitSettings, ReviewSettings, RunSettings,
+    SandboxSettings, StoreSettings, TestsSettings, WorkerSettings, WorkspaceSettings,
 };
 
 use serde_json::Value;
@@ -210,6 +210,7 @@ const TABLES: &[&[KeySpec]] = &[
     RunSettings::KEYS,
     WorkerSettings::KEYS,
     LandSettings::KEYS,
+    ReviewSettings::KEYS,
     ChangeSettings::KEYS,
     SandboxSettings::KEYS,
     LimitSettings::KEYS,

@@ -12,8 +12,8 @@ use super::setting::{Setting, SettingMap};
 use super::{
     AgentSettings, Alias, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings,
     GatewaySettings, GeneralSettings, Key, LandSettings, LimitSettings, Notice, NotifySettings,
-    Origin, PublishSettings, Result, RunSettings, SandboxSettings, StoreSettings, TestsSettings,
-    WorkerSettings, WorkspaceSettings, redact,
+    Origin, PublishSettings, Result, ReviewSettings, RunSettings, SandboxSettings, StoreSettings,
+    TestsSettings, WorkerSettings, WorkspaceSettings, redact,
 };
 
 /// The configuration, merged from all layers. Each table of `windlass.toml` is a field.
@@ -48,6 +48,8 @@ pub struct Config {
     pub worker: WorkerSettings,
     /// Landing.
     pub land: LandSettings,
+    /// The reviews.
+    pub review: ReviewSettings,
     /// The changes of attempts that are kept.
     pub changes: ChangeSettings,
     /// The sandbox.
@@ -102,6 +104,7 @@ impl Config {
             run: RunSettings::read(&tables["run"])?,
             worker: WorkerSettings::read(&tables["worker"])?,
             land: LandSettings::read(&tables["land"])?,
+            review: ReviewSettings::read(&tables["review"])?,
             changes: ChangeSettings::read(&tables["changes"])?,
             sandbox: SandboxSettings::read(&tables["sandbox"])?,
             limits: LimitSettings::read(&tables["limits"])?,

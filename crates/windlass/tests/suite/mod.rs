@@ -43,6 +43,7 @@ mod real_dashboard;
 mod real_mcp;
 mod real_scenarios;
 mod real_sdk;
+mod review;
 mod run;
 mod run_contract;
 mod serve;

@@ -162,6 +162,7 @@ impl AgentBackend for SimAgent {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             tools: self.tools,
+            load_session: self.tools,
             ..Capabilities::default()
         }
     }
@@ -178,10 +179,16 @@ impl AgentBackend for SimAgent {
 
     fn load_session<'a>(
         &'a self,
-        _: &'a SessionId,
-        _: SessionOptions,
+        id: &'a SessionId,
+        options: SessionOptions,
     ) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async { Err(Error::InvalidInput("sessions cannot be resumed".to_owned())) })
+        Box::pin(async move {
+            let mut state = self.state.lock().unwrap();
+            let session = state.sessions.get_mut(id);
+            let unknown = || Error::InvalidInput("the session does not exist".to_owned());
+            session.ok_or_else(unknown)?.0 = options.cwd.unwrap_or_default();
+            Ok(())
+        })
     }
 
     fn prompt<'a>(

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use windlass_core::{Timestamp, TraceNode, Usage};
 use windlass_tasks::{
-    Approval, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Dependency, Enqueued,
-    Issue, LeaseStatus, LoggedEvent, NewTask, Outcome, Project, ProjectId, Proof, StoreError,
-    StoreResult, Task, TaskId, TaskStatus, TestResult, WorkerPause,
+    AgentSession, Approval, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Dependency,
+    Enqueued, Issue, LeaseStatus, LoggedEvent, NewTask, Outcome, Project, ProjectId, Proof, Review,
+    ReviewDecision, StoreError, StoreResult, Task, TaskId, TaskStatus, TestResult, WorkerPause,
 };
 
 use super::new_task::new_task;
@@ -24,6 +24,7 @@ pub(crate) struct Memory {
     pub(crate) issues: Vec<Issue>,
     pub(crate) blockers: Vec<Blocker>,
     pub(crate) approvals: Vec<Approval>,
+    pub(crate) reviews: Vec<Review>,
     pub(crate) events: Vec<LoggedEvent>,
     pub(crate) outbox: Outbox,
     pub(crate) traces: BTreeMap<String, (Option<TaskId>, TraceNode)>,
@@ -50,6 +51,11 @@ pub(crate) struct Row {
     pub(crate) intents: BTreeMap<u32, String>,
     pub(crate) ended: Option<(AttemptRef, Outcome)>,
     pub(crate) proof: Option<Proof>,
+    /// The proofs of all versions.
+    pub(crate) proofs: BTreeMap<u32, Proof>,
+    /// The attempts that completed the task.
+    pub(crate) completed: Vec<u32>,
+    pub(crate) sessions: BTreeMap<u32, AgentSession>,
     pub(crate) tests: Vec<(u32, TestResult)>,
     pub(crate) corrections: Vec<(u32, Correction)>,
     /// The commits that keep the changes of attempts.
@@ -313,6 +319,11 @@ impl Memory {
                 row.task.branch = branch;
                 row.task.output = Some(output);
                 row.task.completed_at = Some(now.wall);
+                row.task.review = None;
+                row.completed.push(attempt.number);
+                if let Some(proof) = &proof {
+                    row.proofs.insert(attempt.number, (**proof).clone());
+                }
                 row.proof = proof.map(|proof| *proof);
                 row.intents.clear();
                 TaskStatus::Completed
@@ -370,6 +381,7 @@ impl Memory {
         row.task.paused = false;
         row.task.completed_at = None;
         row.task.landed = None;
+        row.task.review = (row.task.review).filter(|one| *one == ReviewDecision::RequestChanges);
         self.remove_queued(id);
         self.set_status(id, TaskStatus::Pending, "worker", now);
         Ok(self.rows[&id].task.clone())
@@ -386,6 +398,9 @@ impl Row {
             intents: BTreeMap::new(),
             ended: None,
             proof: None,
+            proofs: BTreeMap::new(),
+            completed: Vec::new(),
+            sessions: BTreeMap::new(),
             tests: Vec::new(),
             corrections: Vec::new(),
             changes: BTreeMap::new(),

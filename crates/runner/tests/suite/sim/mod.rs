@@ -13,6 +13,7 @@ pub(crate) mod store;
 mod store_landings;
 mod store_outbox;
 mod store_records;
+mod store_reviews;
 mod store_steering;
 
 pub(crate) mod check;

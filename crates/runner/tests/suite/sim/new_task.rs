@@ -24,6 +24,7 @@ pub(crate) fn new_task(id: TaskId, new: NewTask, dependencies: Vec<TaskId>, now:
         output: None,
         unverified: false,
         needs_review: false,
+        review: None,
         tests: new.tests.clone(),
         edits_tests: new.edits_tests,
         fresh: false,

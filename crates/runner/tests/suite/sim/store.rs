@@ -166,6 +166,7 @@ impl TaskQueue for SimStore {
             let row = memory.row(id)?;
             if fresh {
                 row.fresh = row.task.attempt;
+                row.task.review = None;
             }
             memory.reopen(id, now)
         })

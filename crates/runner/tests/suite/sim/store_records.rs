@@ -2,9 +2,9 @@
 
 use windlass_core::{TraceNode, Usage};
 use windlass_tasks::{
-    Answer, Approval, ApprovalDecision, Approvals, Attempt, AttemptRecords, AttemptRef, Blocker,
-    Blockers, Correction, NewApproval, ProjectId, Proof, RecordId, StoreError, StoreFuture, Task,
-    TaskId, TestResult, Traces,
+    AgentSession, Answer, Approval, ApprovalDecision, Approvals, Attempt, AttemptRecords,
+    AttemptRef, Blocker, Blockers, Correction, NewApproval, ProjectId, Proof, RecordId, StoreError,
+    StoreFuture, Task, TaskId, TestResult, Traces,
 };
 
 use super::store::{SimStore, find};
@@ -22,9 +22,18 @@ impl AttemptRecords for SimStore {
                 outcome: None,
                 error: None,
                 commit: row.changes.get(&number).cloned(),
+                session: row.sessions.get(&number).cloned(),
                 usage: Usage::default(),
             };
             Ok((1..=row.task.attempt).map(attempt).collect())
+        })
+    }
+
+    fn record_session(&self, attempt: AttemptRef, session: AgentSession) -> StoreFuture<'_, ()> {
+        self.call(move |memory, _| {
+            let row = memory.fenced(attempt)?;
+            row.sessions.insert(attempt.number, session);
+            Ok(())
         })
     }
 

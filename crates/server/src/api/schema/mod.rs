@@ -8,8 +8,10 @@
 
 mod event;
 mod record;
+mod review;
 mod task;
 
 pub(crate) use event::*;
 pub(crate) use record::*;
+pub(crate) use review::*;
 pub(crate) use task::*;

@@ -31,7 +31,16 @@ pub(crate) struct Attempt {
     /// The commit that keeps the attempt's change.
     #[schema(nullable = false)]
     commit: Option<String>,
+    #[schema(nullable = false)]
+    session: Option<AgentSession>,
     usage: Usage,
+}
+
+/// The agent's session, which a later attempt can resume.
+#[derive(ToSchema)]
+pub(crate) struct AgentSession {
+    agent: String,
+    id: String,
 }
 
 #[derive(ToSchema)]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::board::KindName;
+use crate::board::{DecisionName, KindName};
 
 /// An error. The server log has further details under the same id.
 #[derive(ToSchema)]
@@ -103,6 +103,9 @@ pub(crate) struct Task {
     output: Option<String>,
     unverified: bool,
     needs_review: bool,
+    /// The decision of the last review of the current version.
+    #[schema(required)]
+    review: Option<DecisionName>,
     tests: Vec<String>,
     edits_tests: bool,
     fresh: bool,

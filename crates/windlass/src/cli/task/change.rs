@@ -21,6 +21,18 @@ pub(super) struct Diff {
     /// Print the change of this attempt, whatever its outcome (default: the task's change, else the last one kept)
     #[arg(long, value_name = "NUMBER")]
     attempt: Option<AttemptNumber>,
+    /// Print the difference between the changes of two attempts, such as 1..2
+    #[arg(long, value_name = "FROM..TO", conflicts_with = "attempt", value_parser = parse_versions)]
+    between: Option<(AttemptNumber, AttemptNumber)>,
+}
+
+/// Parses `FROM..TO`.
+fn parse_versions(text: &str) -> Result<(AttemptNumber, AttemptNumber), String> {
+    let parsed = text.split_once("..").and_then(|(from, to)| {
+        let (from, to) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
+        Some((from, to))
+    });
+    parsed.ok_or_else(|| "expected two attempt numbers, such as 1..2".to_owned())
 }
 
 #[derive(Debug, Args)]
@@ -44,7 +56,11 @@ impl Diff {
         let task = queue.store.task(self.id).await?;
         let task_runtime =
             TaskRuntime::for_store(app, &queue, test_settings(&queue.config)).await?;
-        let diff = diff(&*queue.store, &task_runtime.clones, &task, self.attempt).await?;
+        let clones = &task_runtime.clones;
+        let diff = match self.between {
+            Some(versions) => version_diff(&*queue.store, clones, &task, versions).await?,
+            None => diff(&*queue.store, clones, &task, self.attempt).await?,
+        };
         app.console.text(&diff)?;
         Ok(Exit::Done)
     }
@@ -60,7 +76,7 @@ pub(in super::super) async fn diff(
 ) -> Result<String, CliError> {
     let root = store.project(task.project_id).await?.root;
     let diff = match &task.branch {
-        Some(branch) if attempt.is_none() => {
+        Some(branch) if attempt.is_none_or(|number| number == task.attempt) => {
             let proof = store.proof(task.id).await?;
             let (base, commit) = match &proof {
                 Some(proof) => (Some(proof.base.as_str()), proof.commit.as_str()),
@@ -76,8 +92,22 @@ pub(in super::super) async fn diff(
     Ok(diff.map_err(windlass_core::Error::from)?)
 }
 
+/// Returns the difference between the changes of two attempts as a git diff.
+pub(in super::super) async fn version_diff(
+    store: &dyn TaskStore,
+    clones: &Clones,
+    task: &Task,
+    (from, to): (AttemptNumber, AttemptNumber),
+) -> Result<String, CliError> {
+    let root = store.project(task.project_id).await?.root;
+    let old = kept_commit(store, clones, task, Some(from)).await?;
+    let new = kept_commit(store, clones, task, Some(to)).await?;
+    let diff = clones.version_diff(&root, &old, &new).await;
+    Ok(diff.map_err(windlass_core::Error::from)?)
+}
+
 /// Returns the commit that keeps the change of an attempt, or of the last one that has a change.
-async fn kept_commit(
+pub(in super::super) async fn kept_commit(
     store: &dyn TaskStore,
     clones: &Clones,
     task: &Task,
@@ -106,6 +136,13 @@ async fn kept_commit(
             "task {id} has no attempt {number}"
         )));
     };
+    if found.commit.is_none() {
+        // A completed change is kept a moment after its proof is stored.
+        let version = AttemptRef { task: id, number };
+        if let Some(proof) = store.proof_of(version).await? {
+            return Ok(proof.commit);
+        }
+    }
     found.commit.ok_or_else(|| {
         let why = match found.outcome {
             Some(_) => "changed no files",

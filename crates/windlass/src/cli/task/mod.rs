@@ -16,7 +16,9 @@ use windlass_tasks::{TaskId, TaskStatus};
 use super::app::App;
 use super::exit::{CliError, Exit};
 pub(super) use add::{TaskTests, kind};
-pub(super) use change::{diff, merge, preview_merge, print_warnings, report, review_needed};
+pub(super) use change::{
+    diff, kept_commit, merge, preview_merge, print_warnings, report, review_needed, version_diff,
+};
 pub(super) use landed::{of_task, person, result_line, waiting_line};
 pub(super) use show::status_label;
 pub(super) use windlass_server::event_line;

@@ -110,6 +110,9 @@ impl TaskDetails {
         if let Some(output) = &task.output {
             add("output", output);
         }
+        if let Some(decision) = task.review {
+            add("review", decision.as_str());
+        }
         if let Some(branch) = &task.branch {
             add("branch", branch);
         }

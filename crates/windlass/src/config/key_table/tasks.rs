@@ -106,6 +106,15 @@ settings! {
 }
 
 settings! {
+    /// Settings of reviews.
+    ReviewSettings at "review." {
+        /// The agent that reviews every change after its proof. It comments or requests changes, at most twice in a row,
+        /// and never approves. Default: none.
+        agent: Option<String> as Name;
+    }
+}
+
+settings! {
     /// Settings of the changes that attempts leave.
     ChangeSettings at "changes." {
         /// How many days the change of an attempt is kept in the repository.

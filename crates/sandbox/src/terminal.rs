@@ -1,0 +1,20 @@
+//! Runs a program of the user on the user's terminal, such as an editor, outside the sandbox.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+
+/// Runs a program with the terminal, environment and rights of this process, and waits until it ends.
+///
+/// For programs that the user chose only: nothing that an agent or a repository wrote may choose the program.
+pub async fn run_on_terminal(
+    program: impl Into<OsString>,
+    args: Vec<OsString>,
+    dir: &Path,
+) -> io::Result<ExitStatus> {
+    let mut command = Command::new(program.into());
+    command.args(args).current_dir(dir);
+    let waiting = tokio::task::spawn_blocking(move || command.status());
+    waiting.await.map_err(io::Error::other)?
+}
