@@ -136,7 +136,7 @@ class TaskPage {
       const statusChanged = this.status && this.status !== task.status;
       this.rendered = rendered;
       this.status = task.status;
-      fill(this.meta, h('span', { class: 'num' }, `#${task.id}`), task.landed ? pill('Landed', 'good') : statusPill(task), task.outdated && pill('Outdated', 'warn'),
+      fill(this.meta, h('span', { class: 'num' }, `#${task.id}`), task.landed ? pill('Landed', 'good') : statusPill(task), task.status === 'completed' && !task.landed && task.review === 'approve' && pill('Approved', 'good'), task.outdated && pill('Outdated', 'warn'),
         state.projects.size > 1 && h('span', {}, state.projects.get(task.project_id)?.name), timeElement(task.updated_at));
       this.actions.update(task);
       fill(this.candidates, candidatesPanel(task));
