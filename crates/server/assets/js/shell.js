@@ -18,6 +18,7 @@ const NAV = [
   ['/', 'Board', 'board', 'b'],
   ['/goals', 'Goals', 'graph', 'o'],
   ['/inbox', 'Inbox', 'inbox', 'i'],
+  ['/landings', 'Landing', 'land', 'l'],
   ['/agents', 'Agents', 'agents', 'a'],
   ['/traces', 'Traces', 'traces', 't'],
   ['/usage', 'Usage', 'usage', 'u'],

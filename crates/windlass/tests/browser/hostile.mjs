@@ -43,7 +43,7 @@ await test(async ({ app, browser }) => {
   await page.evaluate(() => { window.pwn = () => { window.pwned = true; }; });
   await page.locator('[data-column="completed"] .card, [data-column="blocked"] .card, [data-column="failed"] .card').first().waitFor();
 
-  for (const path of ['/', '/tasks/1', '/tasks/1/changes', '/tasks/1/tests', '/tasks/1/attempts', '/tasks/1/traces', '/inbox', '/goals', '/projects', '/agents', '/traces', '/usage']) {
+  for (const path of ['/', '/tasks/1', '/tasks/1/changes', '/tasks/1/tests', '/tasks/1/attempts', '/tasks/1/traces', '/inbox', '/goals', '/landings', '/projects', '/agents', '/traces', '/usage']) {
     await browser.navigate(page, path);
     await waitForLoaded(page);
     await openDetails(page);

@@ -14,6 +14,7 @@ const TESTS: &str = include_str!("../../src/cli/demo/test.sh");
 const CORRECTED: &str = include_str!("../browser/scripts/corrected.json");
 const BLOCKED: &str = include_str!("../browser/scripts/blocked.json");
 const HOSTILE: &str = include_str!("../browser/scripts/hostile.json");
+const REVIEW: &str = include_str!("../browser/scripts/review.json");
 const BOARD: &str = include_str!("../browser/scripts/board.json");
 
 fn root() -> PathBuf {
@@ -169,4 +170,14 @@ fn real_browser_renders_only_visible_lines_of_large_change() {
     let output = run_browser_script_with(&harness, "large-diff.mjs", &[]);
     // The times are for a person: a busy machine makes no test fail.
     print!("{output}");
+}
+
+#[test]
+fn real_browser_reviews_and_lands_change() {
+    run_browser_script_with(&harness(REVIEW), "review.mjs", &[("REVIEW_WIDTH", "1280")]);
+}
+
+#[test]
+fn real_browser_reviews_and_lands_change_on_phone() {
+    run_browser_script_with(&harness(REVIEW), "review.mjs", &[("REVIEW_WIDTH", "390")]);
 }

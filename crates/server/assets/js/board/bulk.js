@@ -14,7 +14,7 @@ const ACTIONS = [
   { name: 'retry', label: 'Retry', icon: 'retry', scope: 'work', fits: (task) => ['failed', 'cancelled', 'blocked'].includes(task.status) },
   { name: 'pause', label: 'Pause', icon: 'pause', scope: 'work', fits: (task) => ['pending', 'blocked'].includes(task.status) && !task.paused },
   { name: 'resume', label: 'Resume', icon: 'play', scope: 'work', fits: (task) => task.paused },
-  { name: 'land', label: 'Land', icon: 'land', scope: 'approve', fits: (task) => task.status === 'completed' && task.branch && !task.landed && !task.needs_review },
+  { name: 'land', label: 'Land', icon: 'land', scope: 'approve', fits: (task) => task.status === 'completed' && task.branch && !task.landed && !task.land && !task.needs_review },
   { name: 'cancel', label: 'Cancel', icon: 'stop', scope: 'approve', fits: (task) => ['pending', 'in_progress', 'blocked'].includes(task.status), danger: true },
 ];
 
@@ -26,8 +26,7 @@ async function send(name, ids) {
   const results = [];
   for (const id of ids) {
     try {
-      await api.land(id);
-      results.push({ id });
+      results.push({ id, task: await api.land(id) });
     } catch (error) {
       results.push({ id, error: error.message });
     }

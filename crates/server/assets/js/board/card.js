@@ -66,7 +66,7 @@ function metaParts(task) {
     task.dependencies.length > 0 && task.status === 'pending' && dependencyDots(task),
     goal && h('span', { class: 'goal-mark', title: `Part of a goal of ${plural(goal.tasks.length, 'task')}` }, icon('graph'), String(goal.tasks.length)),
     showStatus && statusPill(task),
-    task.landed && pill('Landed', 'good'),
+    task.landed ? pill('Landed', 'good') : task.land && task.status === 'completed' && pill('Landing', 'live'),
     task.status === 'completed' && !task.landed && task.review === 'approve' && pill('Approved', 'good'),
     task.outdated && pill('Outdated', 'warn'),
     timeElement(cardTime(task), { small: true }),

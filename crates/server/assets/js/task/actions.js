@@ -1,4 +1,4 @@
-// The actions on a task: edit, pause, retry, cancel, merge.
+// The actions on a task: edit, pause, retry, cancel, merge, land.
 
 import { needsScope } from '../access.js';
 import { api } from '../api.js';
@@ -13,7 +13,7 @@ import { icon } from '../widgets/icon.js';
 import { runAction, toast, toastAction } from '../widgets/toast.js';
 
 // The scope that each action needs.
-const SCOPES = { edit: 'work', pause: 'work', resume: 'work', cancel: 'approve', retry: 'work', merge: 'approve' };
+const SCOPES = { edit: 'work', pause: 'work', resume: 'work', cancel: 'approve', retry: 'work', merge: 'approve', unland: 'work', land: 'approve' };
 
 const SHOWN_FILES = 8;
 
@@ -22,8 +22,10 @@ const can = {
   pause: (task) => ['pending', 'blocked'].includes(task.status) && !task.paused,
   resume: (task) => task.paused,
   cancel: (task) => ['pending', 'in_progress', 'blocked'].includes(task.status),
-  retry: (task) => ['failed', 'cancelled', 'blocked'].includes(task.status),
-  merge: (task) => task.status === 'completed' && Boolean(task.branch),
+  retry: (task) => ['failed', 'cancelled', 'blocked'].includes(task.status) || Boolean(task.landed),
+  merge: (task) => task.status === 'completed' && Boolean(task.branch) && !task.landed,
+  land: (task) => task.status === 'completed' && Boolean(task.branch) && !task.landed && !task.land,
+  unland: (task) => task.land && !task.landed,
 };
 
 async function cancel(task) {
@@ -46,7 +48,8 @@ async function resume(task) {
 }
 
 async function retry(task) {
-  putTask(await api.retry(task.id));
+  if (task.landed && !await confirm(`Work on task ${task.id} again?`, 'Its change has landed, and stays on the target branch. The task is worked on again.', 'Retry', { danger: true })) return;
+  putTask(await api.retry(task.id, task.landed ? { landed: true } : {}));
   toast('good', `Task ${task.id} is back in the queue.`);
 }
 
@@ -83,6 +86,22 @@ async function merge(task) {
   }
 }
 
+async function land(task) {
+  if (task.needs_review) {
+    const proof = await api.proof(task.id).catch(() => null);
+    const warnings = h('div', { class: 'fields' }, (proof?.warnings ?? []).map((warning) => notice('warn', warning.detail ?? warning)));
+    if (!await confirm('Accept the warnings and land?', warnings, 'Accept and land', { danger: true })) return;
+    putTask(await api.accept(task.id));
+  }
+  putTask(await api.land(task.id));
+  toast('good', `Task ${task.id} is in the landing queue. `, h('a', { href: '#/landings' }, 'Show the queue'));
+}
+
+async function unland(task) {
+  putTask(await api.unland(task.id));
+  toast('good', `Task ${task.id} does not land.`);
+}
+
 // After a conflict, the task can be done again on the current commit.
 const afterConflict = (task) => (error) => error.status === 409 && can.retry(task) && toastAction('Retry on the current commit', (event) => runAction(event.currentTarget, () => retry(task)));
 
@@ -98,12 +117,14 @@ export function actions(current) {
     button('resume', 'play', 'Resume', resume),
     button('cancel', 'stop', 'Cancel', cancel),
     button('retry', 'retry', 'Retry', retry),
-    button('merge', 'merge', 'Merge', merge, 'main'),
+    button('merge', 'merge', 'Merge', merge),
+    button('unland', 'stop', 'Do not land', unland),
+    button('land', 'land', 'Land', land, 'main'),
   ]);
   const press = (name) => () => buttons.get(name).hidden || buttons.get(name).click();
   return {
     node: h('div', { class: 'row actions' }, [...buttons.values()]),
     update: (task) => { for (const [name, node] of buttons) node.hidden = !can[name](task); },
-    keys: () => [bind('m', press('merge')), bind('r', press('retry')), bind('e', press('edit')), bind('x', press('cancel'))],
+    keys: () => [bind('m', press('merge')), bind('r', press('retry')), bind('e', press('edit')), bind('l', press('land')), bind('x', press('cancel'))],
   };
 }

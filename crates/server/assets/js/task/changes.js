@@ -37,8 +37,8 @@ class Changes {
 
   refresh() {
     this.shownStatus = this.task()?.status;
-    loadInto(this.node, () => api.attempts(this.id), (attempts) => {
-      this.reviews = [];
+    loadInto(this.node, () => Promise.all([api.attempts(this.id), api.reviews(this.id)]), ([attempts, reviews]) => {
+      this.reviews = reviews;
       this.versions = versions(attempts);
       if (this.versions.length === 0 && !this.task()?.branch) {
         return emptyState('file', 'No changes yet', h('p', {}, 'The change of every attempt is shown here, also if the attempt fails. Your checkout is unchanged until you merge.'));
@@ -103,8 +103,9 @@ class Changes {
 
   show() {
     const query = this.query();
+    const current = this.task();
     // A review is of the newest version as a whole. Older ones are read only.
-    const reviewable = false;
+    const reviewable = current?.status === 'completed' && this.from == null && this.to === this.versions[0]?.number && this.to != null;
     const drafts = new Drafts(this.id, this.to);
     const button = reviewable && reviewButton({ current: this.task, version: this.to, drafts, onDone: () => this.refresh() });
     fill(this.bar, this.pickers(), h('span', { class: 'space' }), this.modeButton(), button?.node);

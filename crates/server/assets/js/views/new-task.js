@@ -26,6 +26,7 @@ function requestBody(form) {
     priority: Number(values.priority),
     kind: values.kind,
     max_attempts: Number(values.attempts) || 3,
+    ...(values.land ? { land: true } : {}),
     ...(values.agent ? { agent: values.agent } : {}),
     ...(dependencies.length ? { dependencies } : {}),
   };
@@ -48,6 +49,7 @@ export function newTask() {
       field('Kind', select('kind', KINDS, draft.kind ?? 'backend')),
       field('Attempts', h('input', { class: 'input', name: 'attempts', type: 'number', min: '1', max: '20', value: draft.attempts ?? '3' })),
       field('Depends on', h('input', { class: 'input', name: 'after', inputmode: 'numeric', pattern: '[0-9#, ]*', value: draft.after ?? '', placeholder: '12, 13' }))),
+    h('label', { class: 'check small' }, h('input', { type: 'checkbox', name: 'land', checked: Boolean(draft.land) }), 'Land the change when it is proved'),
     problem,
     h('footer', {}, h('span', { class: 'hint' }, h('kbd', {}, 'Ctrl'), ' ', h('kbd', {}, 'Enter'), ' to add'), button));
 
