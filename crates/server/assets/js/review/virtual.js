@@ -88,7 +88,9 @@ export class VirtualList {
       }
     }
     const fragment = document.createDocumentFragment();
-    let anchor = this.after;
+    // A row that stays although it is out of range keeps its place.
+    const later = Math.min(...[...this.rows.keys()].filter((index) => index >= end));
+    let anchor = this.rows.get(later) ?? this.after;
     const insert = () => {
       if (fragment.childNodes.length) this.node.insertBefore(fragment, anchor);
     };

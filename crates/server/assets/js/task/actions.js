@@ -102,8 +102,13 @@ async function unland(task) {
   toast('good', `Task ${task.id} does not land.`);
 }
 
-// After a conflict, the task can be done again on the current commit.
-const afterConflict = (task) => (error) => error.status === 409 && can.retry(task) && toastAction('Retry on the current commit', (event) => runAction(event.currentTarget, () => retry(task)));
+// A change that conflicts with its target can land: its agent solves the conflict. Others can be worked on again.
+const afterConflict = (task) => (error) => {
+  if (error.status !== 409) return null;
+  const offer = (label, run) => toastAction(label, (event) => runAction(event.currentTarget, () => run(task)));
+  if (can.land(task)) return offer('Put it into the landing queue', land);
+  return can.retry(task) ? offer('Retry on the current commit', retry) : null;
+};
 
 export function actions(current) {
   const button = (name, iconName, label, run, kind = '') => {
