@@ -13,6 +13,9 @@ const GUTTER_PX = { unified: 118, split: 70 };
 const MIN_SPLIT_PX = 900;
 // The files after this many lines are rendered when they come near the window.
 const FIRST_LINES = 400;
+const SETTLED_PX = 40;
+const SETTLE_MS = 60;
+const SETTLE_TRIES = 10;
 
 let charWidth = 0;
 
@@ -128,9 +131,15 @@ export class DiffView {
     const view = this.views.find((entry) => entry.file.path === path);
     if (!view) return;
     view.setOpen(true);
-    view.node.scrollIntoView({ block: 'start' });
+    view.wake();
     this.tree.highlight(path);
     view.toggle.focus({ preventScroll: true });
+    // Files above it get their real height when they come near the window, which moves this one.
+    const settle = (tries) => {
+      view.node.scrollIntoView({ block: 'start' });
+      if (tries > 0) setTimeout(() => Math.abs(view.node.getBoundingClientRect().top) > SETTLED_PX && settle(tries - 1), SETTLE_MS);
+    };
+    settle(SETTLE_TRIES);
   }
 
   remove() {

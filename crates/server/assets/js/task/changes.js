@@ -114,6 +114,11 @@ class Changes {
     const load = () => api.diff(this.id, { ...query, highlight: false });
     const started = performance.now();
     loadInto(this.body, load, (diff) => {
+      const loaded = performance.now();
+      requestAnimationFrame(() => {
+        performance.measure('windlass.diff', { start: started });
+        performance.measure('windlass.diff-render', { start: loaded });
+      });
       const view = new DiffView(diff, {
         task: this.id, version: reviewable ? this.to : null, drafts, reviews: this.reviews, mode: this.mode,
         loadFile: async (path) => (await api.diff(this.id, { ...query, path })).files[0],
@@ -123,7 +128,6 @@ class Changes {
         view.onDrafts();
         button?.update();
       });
-      performance.measure('windlass.diff', { start: started });
       this.highlight(view, query);
       return view.node;
     });
