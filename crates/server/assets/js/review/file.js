@@ -55,8 +55,8 @@ export class FileView {
   }
 
   setOpen(open) {
-    this.deferred = false;
     if (this.open === open) return;
+    this.deferred = false;
     this.open = open;
     this.render();
   }
