@@ -117,13 +117,16 @@ export class PageMonitor {
     // Set while the server is down: the browser's connection errors are then expected.
     this.expectOutage = false;
     this.expectUnauthorized = false;
+    // Set if the server refuses something on purpose.
+    this.expectConflict = false;
     page.setDefaultTimeout(TIMEOUT_MS);
     page.on('pageerror', (error) => this.problems.push(`error: ${error.message}`));
     page.on('console', (message) => {
       const text = message.text();
       const isOutage = this.expectOutage && /ERR_CONNECTION|WebSocket connection/.test(text);
       const isUnauthorized = this.expectUnauthorized && /status of 401/.test(text);
-      if (message.type() === 'error' && !isOutage && !isUnauthorized) this.problems.push(`console: ${text} (${message.location().url})`);
+      const isConflict = this.expectConflict && /status of 409/.test(text);
+      if (message.type() === 'error' && !isOutage && !isUnauthorized && !isConflict) this.problems.push(`console: ${text} (${message.location().url})`);
     });
     page.on('request', (request) => {
       const url = request.url();

@@ -9,7 +9,14 @@ await test(async ({ app, browser }) => {
   const tasks = [['Draw the plan'], ['Lay the keel', '--after', '1'], ['Raise the mast', '--after', '1'], ['Set sail \u202e backwards', '--after', '2', '--after', '3'], ['Paint the hull']];
   for (const task of tasks) await app.run('task', 'add', ...task);
   const page = await browser.open({ width: 1440, height: 900 });
-  const stored = async (id) => JSON.parse(await app.run('task', 'show', String(id), '--json'));
+  // Another client of the same server.
+  const call = async (path, method = 'GET', body = undefined) => {
+    const response = await fetch(`${app.url}/api/v1${path}`, {
+      method, body: body && JSON.stringify(body), headers: { authorization: `Bearer ${app.token()}`, 'content-type': 'application/json' },
+    });
+    return response.json();
+  };
+  const stored = (id) => call(`/tasks/${id}`);
   const card = (id) => page.locator(`.card[data-id="${id}"]`);
 
   // The goal: a graph with the status in words.
@@ -34,9 +41,11 @@ await test(async ({ app, browser }) => {
   await dialog.getByLabel('Depends on').fill('#4');
   await screenshot(page, 'edit-task');
   assertEqual(await page.evaluate(audit), [], 'the edit dialog');
-  await app.run('task', 'edit', '5', '--priority', '3');
+  await call('/tasks/5', 'PATCH', { priority: 3 });
+  page.monitor.expectConflict = true;
   await dialog.getByRole('button', { name: 'Save' }).click();
   await dialog.getByText('Save again').waitFor();
+  page.monitor.expectConflict = false;
   await dialog.getByRole('button', { name: 'Save' }).click();
   await dialog.waitFor({ state: 'detached' });
   const edited = await stored(5);
@@ -74,7 +83,7 @@ await test(async ({ app, browser }) => {
   // Workers and notes.
   await page.getByRole('button', { name: 'Pause workers' }).click();
   await page.getByRole('button', { name: 'Resume workers' }).waitFor();
-  assert((await app.run('worker', 'status')).length > 0, 'the command line knows the pause');
+  assertEqual((await call('/worker')).pauses.length, 1, 'the pause is stored');
   await page.getByRole('button', { name: 'Resume workers' }).click();
   await page.getByRole('button', { name: 'Pause workers' }).waitFor();
   await browser.navigate(page, '/projects');

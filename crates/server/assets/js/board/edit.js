@@ -50,12 +50,13 @@ export function editTask(task) {
   form.addEventListener('keydown', (event) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   });
-  // The version that the user sees. If the task changes meanwhile, the server refuses the edit.
+  // If the task changes meanwhile, the server refuses the edit. The next one is on top of the task as it is then.
   let base = task;
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     fill(problem);
-    const changed = changes(base, form);
+    // Compared with what the dialog showed first: what another person changed meanwhile is kept.
+    const changed = changes(task, form);
     if (Object.keys(changed).length === 0) {
       node.close();
       return;
