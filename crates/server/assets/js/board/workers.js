@@ -32,6 +32,7 @@ export function workerControls() {
     const paused = pauseOf(selectedProject());
     button.setAttribute('aria-pressed', String(Boolean(paused)));
     button.title = paused ? escapeControl(`Paused${paused.reason ? `: ${paused.reason}` : ''}`) : 'Workers take no new tasks while they are paused';
+    button.setAttribute('aria-label', paused ? 'Resume workers' : 'Pause workers');
     fill(button, icon(paused ? 'play' : 'pause'), h('span', { class: 'label' }, paused ? 'Resume workers' : 'Pause workers'));
   };
   update();
