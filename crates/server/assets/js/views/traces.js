@@ -14,7 +14,7 @@ function traceName(trace) {
   const title = trace.task_id != null && state.tasks.get(trace.task_id)?.title;
   const attempt = trace.attempt ?? trace.name?.match(ATTEMPT)?.[1];
   if (!title) return [trace.name, trace.task_id != null && h('span', { class: 'muted' }, ` #${trace.task_id}`)];
-  return [title, h('span', { class: 'muted' }, ` #${trace.task_id}${attempt ? `, attempt ${attempt}` : ''}`)];
+  return [h('span', { class: 'muted num' }, `#${trace.task_id} `), title, attempt > 1 && h('span', { class: 'muted' }, `, attempt ${attempt}`)];
 }
 
 function outcome(trace) {
