@@ -47,13 +47,16 @@ pub(super) async fn show(
             return Err(ApiError::bad_request(message));
         }
     };
-    // Limited, so that highlighting does not slow down other requests.
-    let permit = state.highlighters.acquire().await;
-    let _permit = permit.map_err(|error| ApiError::internal(error.to_string()))?;
     let part = DiffPart {
         path: query.path,
         highlight: query.highlight.unwrap_or(true),
     };
+    // Limited, so that highlighting does not slow down other requests.
+    let mut _permit = None;
+    if part.highlight {
+        let permit = state.highlighters.acquire().await;
+        _permit = Some(permit.map_err(|error| ApiError::internal(error.to_string()))?);
+    }
     let parsed = tokio::task::spawn_blocking(move || parse_diff(&text, &part)).await;
     parsed
         .map(JsonResponse)

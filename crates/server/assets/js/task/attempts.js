@@ -3,7 +3,7 @@
 import { api } from '../api.js';
 import { h } from '../dom.js';
 import { markdown } from '../markdown.js';
-import { count, formatCost, formatDuration, tokens } from '../text.js';
+import { count, formatCost, formatDuration, shortHash, tokens } from '../text.js';
 import { emptyState, loadInto, pill, timeElement } from '../widgets/common.js';
 import { icon } from '../widgets/icon.js';
 
@@ -29,6 +29,14 @@ function blockerItem(blocker) {
     blocker.answer && h('blockquote', {}, markdown(blocker.answer.text), h('p', { class: 'muted small' }, 'answered ', timeElement(blocker.answer.at))));
 }
 
+// The commit that the attempt started from, with the changes of other tasks in it.
+function base(attempt) {
+  if (!attempt.base) return null;
+  const parts = attempt.base_parts ?? [];
+  return h('p', { class: 'small muted' }, 'from ', h('code', { title: attempt.base }, shortHash(attempt.base)),
+    parts.length > 0 && [' with the changes of ', parts.map((part, index) => [index > 0 && ', ', h('a', { href: `#/tasks/${part.task}` }, `#${part.task}`)])]);
+}
+
 function card(attempt, corrections, blockers) {
   const duration = attempt.ended_at ? formatDuration(attempt.ended_at - attempt.started_at) : 'running';
   const used = tokens(attempt.usage);
@@ -36,6 +44,7 @@ function card(attempt, corrections, blockers) {
     h('header', {}, h('h2', {}, `Attempt ${attempt.number}`), pill(attempt.outcome ?? 'running', attempt.outcome ? TONE[attempt.outcome] ?? 'none' : 'live')),
     h('div', { class: 'body fields' },
       h('p', { class: 'small muted num' }, [attempt.worker, duration, used > 0 && `${count(used)} tokens`, attempt.usage?.cost_usd != null && formatCost(attempt.usage.cost_usd)].filter(Boolean).join(' · '), ' · ', timeElement(attempt.started_at)),
+      base(attempt),
       attempt.error && h('div', { class: 'small' }, markdown(attempt.error)),
       (corrections.length > 0 || blockers.length > 0) && h('ul', { class: 'rounds' }, corrections.map(correctionItem), blockers.map(blockerItem))));
 }
