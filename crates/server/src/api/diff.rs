@@ -52,12 +52,14 @@ pub(super) async fn show(
         highlight: query.highlight.unwrap_or(true),
     };
     // Limited, so that highlighting does not slow down other requests.
-    let mut _permit = None;
-    if part.highlight {
+    let permit = if part.highlight {
         let permit = state.highlighters.acquire().await;
-        _permit = Some(permit.map_err(|error| ApiError::internal(error.to_string()))?);
-    }
+        Some(permit.map_err(|error| ApiError::internal(error.to_string()))?)
+    } else {
+        None
+    };
     let parsed = tokio::task::spawn_blocking(move || parse_diff(&text, &part)).await;
+    drop(permit);
     parsed
         .map(JsonResponse)
         .map_err(|error| ApiError::internal(error.to_string()))
