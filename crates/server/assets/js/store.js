@@ -190,10 +190,15 @@ function headline(event) {
   }
 }
 
+const lastStatus = new Map();
+
 // Updates the recent activity and the current activity of the task.
 function recordEvent(event) {
   const id = event.task_id;
-  const text = id == null ? null : headline(event);
+  // Edits and landings repeat the status.
+  const repeated = event.type === 'task_status' && event.status !== 'in_progress' && lastStatus.get(id) === event.status;
+  if (event.type === 'task_status') lastStatus.set(id, event.status);
+  const text = id == null || repeated ? null : headline(event);
   if (text && !(state.recent[0]?.seq >= event.seq)) {
     state.recent = [{ seq: event.seq, at: event.at, task: id, text, event }, ...state.recent].slice(0, MAX_RECENT);
   }
@@ -220,7 +225,7 @@ export function applyEvent(event) {
   } else if (id != null) {
     notify('activity');
     if (event.type === 'activity_update' && event.activity_type.startsWith('approval')) refreshInbox();
-    if (!state.tasks.has(id)) refreshTask(id);
+    if (!state.tasks.has(id) || event.activity_type === 'review') refreshTask(id);
   }
   for (const callback of [...listeners]) callback(event);
 }

@@ -16,6 +16,7 @@ export class TimelineModel {
     this.divider = null;
     this.touched = new Set();
     this.lastTurn = null;
+    this.lastStatus = null;
     this.answerText = '';
   }
 
@@ -56,6 +57,9 @@ export class TimelineModel {
 
   // An attempt begins when the task is claimed. Its number is confirmed by the first event of its agent.
   status(event) {
+    // Edits and landings repeat the status.
+    if (event.status !== 'in_progress' && event.status === this.lastStatus) return null;
+    this.lastStatus = event.status;
     this.stopTools();
     if (event.status === 'in_progress') {
       this.answerText = '';

@@ -1,6 +1,6 @@
 // A change under review: the tree of files, and the files with their comments.
 
-import { h, setText } from '../dom.js';
+import { fill, h, setText } from '../dom.js';
 import { markdown } from '../markdown.js';
 import { plural } from '../text.js';
 import { emptyState, notice } from '../widgets/common.js';
@@ -40,6 +40,7 @@ export class DiffView {
   constructor(diff, context) {
     this.context = context;
     this.files = h('div', { class: 'files' });
+    this.summaries = h('div', { class: 'slot' });
     this.progress = h('span', { class: 'num' });
     const shared = {
       task: context.task, version: context.version, drafts: context.drafts, mode: this.mode(),
@@ -66,7 +67,7 @@ export class DiffView {
       h('aside', { class: 'review-side' },
         h('p', { class: 'small muted num' }, `${plural(diff.files.length, 'file')} · `, h('span', { class: 'plus' }, `+${added}`), ' ', h('span', { class: 'minus' }, `−${removed}`), ' · ', this.progress),
         this.tree.node),
-      h('div', { class: 'review-main' }, summaries(context.reviews, context.version), diff.truncated && notice('warn', 'The change is too large to show completely. Files that are cut can be loaded one by one.'), this.files));
+      h('div', { class: 'review-main' }, this.summaries, diff.truncated && notice('warn', 'The change is too large to show completely. Files that are cut can be loaded one by one.'), this.files));
     this.resizer = new ResizeObserver(() => this.onResize());
     this.resizer.observe(this.files);
     this.update();
@@ -103,7 +104,10 @@ export class DiffView {
     for (const review of reviews) {
       for (const comment of review.comments ?? []) this.comments.set(comment.path, [...(this.comments.get(comment.path) ?? []), { review, comment }]);
     }
-    if (rerender) for (const view of this.views) view.render();
+    fill(this.summaries, summaries(reviews, this.context.version));
+    if (!rerender) return;
+    for (const view of this.views) view.render();
+    this.update();
   }
 
   // Replaces the lines by the same lines with highlighting.

@@ -138,6 +138,13 @@ class Changes {
     api.diff(this.id, query).then((diff) => this.view === view && view.setHighlighted(diff)).catch(() => {});
   }
 
+  // Shows the reviews of other people as they arrive.
+  async onReview() {
+    if (!this.view) return;
+    this.reviews = await api.reviews(this.id);
+    this.view.setReviews(this.reviews);
+  }
+
   leave() {
     this.view?.remove();
     for (const stop of this.stops) stop();
@@ -150,6 +157,7 @@ export function changes(page) {
     node: view.node,
     // A change under review stays in place while events arrive; a new status may bring a new version.
     refresh: () => (!view.view || page.task()?.status !== view.shownStatus) && view.refresh(),
+    onReview: () => view.onReview().catch(() => {}),
     leave: () => view.leave(),
   };
 }

@@ -153,6 +153,7 @@ class TaskPage {
     this.current?.onEvents?.(events, items, reset);
     this.stages?.update(this.task, this.model);
     if (events.some((event) => event.type !== 'agent_event' || event.envelope.event.type === 'Plan')) this.side?.update(this.task, this.model, true);
+    if (!reset && events.some((event) => event.activity_type === 'review')) this.current?.onReview?.();
     if (events.some((event) => event.type === 'test_result' || event.type === 'correction_attempt')) this.current?.refresh?.();
   }
 
