@@ -73,6 +73,12 @@ impl Runner {
     async fn not_claimable_reason(&self, task: &Task) -> Result<String, Error> {
         let now = self.store.task(task.id).await?;
         Ok(match now.status {
+            TaskStatus::Pending if now.paused => {
+                format!(
+                    "it is paused: resume it with windlass task resume {}",
+                    now.id
+                )
+            }
             TaskStatus::Pending => "it depends on tasks that are not completed".to_owned(),
             TaskStatus::InProgress => "another worker has claimed it".to_owned(),
             status => format!("it is {status}: retry it to run it again"),

@@ -40,6 +40,8 @@ pub async fn generate_code(
         has_earlier_change: false,
         not_landed: None,
         reviews: Vec::new(),
+        note: String::new(),
+        messages: String::new(),
     };
     let prompt = prompt_context.generate_prompt(&[]);
     let task = call(agent, "generate_code", prompt, schema(false));

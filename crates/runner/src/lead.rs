@@ -7,12 +7,12 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use windlass_core::AgentHandle;
+use windlass_core::{AgentHandle, ErrorCode};
 use windlass_tasks::{
     Dependency, IssueId, NewTask, ProjectId, Task, TaskId, TaskStatus, WorkerKind,
 };
 
-use crate::attempt::{call, retry_transient};
+use crate::attempt::{call, note_section, retry_transient};
 use crate::plan::structured_call;
 use crate::template::render;
 use crate::{AgentPoolManager, Error, PlanError, PlanOptions, Runner, StopSignals, TaskResult};
@@ -45,7 +45,11 @@ pub struct GoalParent {
 impl LeadAgent {
     /// Turns a goal into tasks with priorities, steps and dependencies. Nothing is stored yet.
     pub async fn plan(&self, goal: &str, parent: GoalParent) -> Result<Vec<NewTask>, PlanError> {
-        let prompt = render(include_str!("prompts/lead.md"), &[("goal", goal)]);
+        let note = self.note(parent).await?;
+        let prompt = render(
+            include_str!("prompts/lead.md"),
+            &[("goal", goal), ("note", &note)],
+        );
         let options = self.options.clone().read_only();
         let task = call(&self.planner, "lead", prompt, schema());
         let value = structured_call(&self.planner, task, options).await?;
@@ -56,6 +60,19 @@ impl LeadAgent {
         let planned: Planned =
             serde_json::from_value(value.clone()).map_err(|error| invalid(error.to_string()))?;
         tasks(planned.tasks, parent).map_err(invalid)
+    }
+
+    /// Returns the note of the project, as a section of the prompt.
+    async fn note(&self, parent: GoalParent) -> Result<String, PlanError> {
+        let runner = &self.runner;
+        let read = || runner.store.project_note(parent.project_id);
+        match retry_transient(&*runner.clock, read).await {
+            Ok(note) => Ok(note_section(&note)),
+            Err(error) => {
+                let error = error.to_string();
+                Err(windlass_core::Error::agent(ErrorCode::BackendError, error).into())
+            }
+        }
     }
 
     /// Stores the tasks, all or none, and runs them as their dependencies allow, several concurrently, until

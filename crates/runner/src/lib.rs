@@ -4,7 +4,8 @@
 //! of them concurrently. Both use the store, the workspace, the tests and the agents only through the traits
 //! of [`windlass_core`], so that a simulator can replace them, with its own clock and injected faults.
 //!
-//! This crate opens no files, starts no processes and does not depend on a database.
+//! This crate starts no processes, does not depend on a database and opens no files but those of the system's
+//! time zones.
 
 mod agent_resolver;
 mod attempt;
@@ -19,6 +20,7 @@ mod pool;
 mod result;
 mod review;
 mod runner;
+mod schedule;
 mod settings;
 mod template;
 mod worker;
@@ -35,5 +37,6 @@ pub use pool::{AgentPoolManager, MAX_CONCURRENT, PoolPermit};
 pub use result::{Budget, ResultStatus, TaskResult};
 pub use review::{AgentReview, ChangeReviewer, review_change};
 pub use runner::{ClaimedTask, Runner, StopSignals};
+pub use schedule::{Cron, CronError, local_time, zone_name};
 pub use settings::{CommitSettings, RunnerSettings};
 pub use worker::{Worker, WorkerReport};

@@ -135,11 +135,12 @@ impl Worker {
         Ok(run.report)
     }
 
-    /// Cleans up after a crash: reclaims expired leases, keeps the changes of ended attempts and removes their
-    /// clones.
+    /// Adds the tasks of schedules that are due. Cleans up after a crash: reclaims expired leases, keeps the
+    /// changes of ended attempts and removes their clones.
     async fn clean_up(&self) -> Result<(), Error> {
         let store = &self.runner.store;
         store.reclaim_expired().await?;
+        self.runner.add_due_tasks(self.project).await;
         let mut live = Vec::new();
         for status in [TaskStatus::InProgress, TaskStatus::Pending] {
             let mut filter = TaskFilter {
@@ -172,11 +173,14 @@ impl Worker {
         Ok(())
     }
 
-    /// Waits for the reclaim interval, then reclaims expired leases. Returns the number of reclaimed tasks.
+    /// Waits for the reclaim interval, then adds the tasks of schedules that are due and reclaims expired leases.
+    /// Returns the number of reclaimed tasks.
     fn reclaim_expired(&self) -> BoxFuture<'static, usize> {
         let runner = Arc::clone(&self.runner);
+        let project = self.project;
         Box::pin(async move {
             runner.clock.sleep(runner.settings.sweep).await;
+            runner.add_due_tasks(project).await;
             match runner.store.reclaim_expired().await {
                 Ok(tasks) => tasks.len(),
                 Err(error) => {

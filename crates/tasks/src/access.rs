@@ -25,9 +25,9 @@ pub const MAX_TOKEN_NAME_BYTES: usize = 100;
 pub enum Scope {
     /// Read tasks, events, traces and agents.
     Read,
-    /// Add and retry tasks.
+    /// Add, retry, edit and pause tasks.
     Work,
-    /// Merge changes, cancel tasks, answer questions and decide permission requests.
+    /// Merge changes, cancel tasks, answer questions, decide permission requests and pause workers.
     Approve,
     /// Manage tokens.
     Admin,

@@ -17,6 +17,7 @@ mod diff_lines;
 mod id;
 mod landing;
 mod landing_site;
+mod message;
 mod note;
 mod notification;
 mod project;
@@ -24,6 +25,7 @@ mod proof;
 mod push;
 mod record;
 mod review;
+mod schedule;
 mod steering;
 mod store;
 mod task;
@@ -53,6 +55,7 @@ pub use landing::{
 pub use landing_site::{
     AdvanceResult, LandingCopy, LandingSite, LandingStrategy, MergeRequest, MergeResult,
 };
+pub use message::{AgentMessage, MAX_MESSAGE_BYTES, MAX_WAITING_MESSAGES};
 pub use note::{TestNote, TestNoteKind};
 pub use notification::{
     Channel, FollowStep, NewNotification, Notification, NotificationClaim, NotificationEnd,
@@ -67,10 +70,12 @@ pub use review::{
     MAX_REVIEW_QUOTE_BYTES, MAX_REVIEW_TEXT_BYTES, MAX_REVIEWS, NewReview, Review, ReviewComment,
     ReviewDecision,
 };
+pub use schedule::{DueRun, MAX_SCHEDULES, NewSchedule, Schedule};
 pub use steering::{MAX_NOTE_BYTES, MAX_PAUSE_REASON_BYTES, TaskEdit, WorkerPause};
 pub use store::{
     Approvals, AttemptRecords, Blockers, EventLog, Landings, Leases, Notifications, Projects,
-    Pushes, Reviews, Steering, StoreError, StoreFuture, StoreResult, TaskQueue, TaskStore, Traces,
+    Pushes, Reviews, Schedules, Steering, StoreError, StoreFuture, StoreResult, TakeOver,
+    TaskQueue, TaskStore, Traces,
 };
 pub use task::{
     ATTEMPT_LIMIT, Dependency, Enqueued, MAX_ATTEMPTS, NewTask, Task, TaskFilter, TaskStatus,

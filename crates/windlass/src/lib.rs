@@ -9,9 +9,11 @@ pub mod config;
 mod git_history;
 mod git_settings;
 mod model_catalog;
+mod person_agent;
 mod proof_file;
 mod registry;
 pub mod settings;
+mod task_file;
 mod user_program;
 
 pub use registry::default_registry;

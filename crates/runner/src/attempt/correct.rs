@@ -52,9 +52,17 @@ pub(super) async fn edit_until_passing(
     baseline: Option<&Baseline>,
     editor: &mut Editor<'_, '_>,
 ) -> AttemptResult<VerifiedChange> {
-    let edit = editor.first_edit().await?;
-    let outcome = check(attempt, working_copy, baseline, &edit).await?;
-    self_correction(attempt, working_copy, baseline, editor, (edit, outcome)).await
+    let mut edit = editor.first_edit().await?;
+    loop {
+        let outcome = check(attempt, working_copy, baseline, &edit).await?;
+        let verified = self_correction(attempt, working_copy, baseline, editor, (edit, outcome));
+        let verified = verified.await?;
+        // What people said during the last tests is not lost: the agent answers it, and the change is tested again.
+        edit = match editor.answer_new_messages().await? {
+            Some(edit) => edit,
+            None => return Ok(verified),
+        };
+    }
 }
 
 /// `_self_correction_loop` of the worker's contract: corrects until the change passes, or asks a person after

@@ -21,6 +21,9 @@ const MAX_FILE_BYTES: usize = 64 << 10;
 /// Maximum total size of the files in the prompt.
 const MAX_TOTAL_BYTES: usize = 256 << 10;
 
+/// Maximum number of turns for messages in a row. Later messages wait for the next turn.
+const MAX_MESSAGE_TURNS: u32 = 20;
+
 /// Waiting times before a rate-limited turn is retried.
 const RATE_LIMIT_WAITS: [Duration; 2] = [Duration::from_secs(15), Duration::from_secs(60)];
 
@@ -80,8 +83,13 @@ impl<'a, 'r> Editor<'a, 'r> {
         }
     }
 
-    /// Runs the first edit.
+    /// Runs the first edit, and the turns for what people say meanwhile.
     pub(super) async fn first_edit(&mut self) -> AttemptResult<Edit> {
+        let edit = self.start_edit().await?;
+        self.answer_messages(edit).await
+    }
+
+    async fn start_edit(&mut self) -> AttemptResult<Edit> {
         let agent = &self.conversation.name;
         self.attempt.trace.set_agent(agent);
         self.attempt
@@ -102,18 +110,58 @@ impl<'a, 'r> Editor<'a, 'r> {
         }
     }
 
-    /// Runs a correction round.
+    /// Runs a correction round, and the turns for what people say meanwhile.
     pub(super) async fn correct(&mut self, round: u32, problem: &str) -> AttemptResult<Edit> {
+        let edit = self.start_correction(round, problem).await?;
+        self.answer_messages(edit).await
+    }
+
+    /// Runs a turn for what people said since the last one. Returns `None` if they said nothing.
+    pub(super) async fn answer_new_messages(&mut self) -> AttemptResult<Option<Edit>> {
+        let Some(said) = self.attempt.new_messages().await? else {
+            return Ok(None);
+        };
+        let edit = self.answer(&said).await?;
+        self.answer_messages(edit).await.map(Some)
+    }
+
+    /// Runs a turn for each time that people said something during the last one.
+    async fn answer_messages(&mut self, mut edit: Edit) -> AttemptResult<Edit> {
+        for _ in 0..MAX_MESSAGE_TURNS {
+            let Some(said) = self.attempt.new_messages().await? else {
+                break;
+            };
+            let analysis = edit.analysis.take();
+            edit = self.answer(&said).await?;
+            edit.analysis = analysis;
+        }
+        Ok(edit)
+    }
+
+    async fn answer(&mut self, said: &str) -> AttemptResult<Edit> {
+        if self.has_tools {
+            self.edit_in_place(said, None).await
+        } else {
+            self.regenerate(said).await
+        }
+    }
+
+    async fn start_correction(&mut self, round: u32, problem: &str) -> AttemptResult<Edit> {
         let rounds = self.attempt.runner.settings.rounds;
         let correction = prompts::correction(round, rounds, problem);
         if self.has_tools {
             return self.edit_in_place(&correction, Some(problem)).await;
         }
+        self.regenerate(&correction).await
+    }
+
+    /// Requests complete files again, with the change so far and what is wrong with it.
+    async fn regenerate(&mut self, correction: &str) -> AttemptResult<Edit> {
         let first = self
             .prompt_context
             .generate_prompt(&self.file_excerpts().await);
         let change = self.working_copy.change().await?;
-        let prompt = prompts::regeneration(&first, &change, &correction);
+        let prompt = prompts::regeneration(&first, &change, correction);
         self.edit_by_generation(prompt, schema(true)).await
     }
 

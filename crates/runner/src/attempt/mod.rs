@@ -13,6 +13,7 @@ mod edit;
 mod keep;
 mod lease;
 mod log;
+mod messages;
 mod prompts;
 mod publish;
 mod retry;
@@ -35,6 +36,7 @@ use windlass_tasks::{
 };
 
 pub use keep::keep_stale_changes;
+pub(crate) use messages::note_section;
 pub(crate) use prompts::{PromptContext, failure_summary, fence};
 pub use publish::branch_name;
 pub(crate) use retry::retry_transient;
@@ -46,6 +48,7 @@ pub(crate) use verdict::{TestRules, Verdict, judge};
 use agents::AttemptAgents;
 use budget::BudgetTracker;
 use log::EventLog;
+use messages::MessageCursor;
 use trace::AttemptTrace;
 
 use crate::Runner;
@@ -69,6 +72,8 @@ pub(crate) struct AttemptContext<'a> {
     maybe_published: AtomicBool,
     /// The changed paths, as of the last check.
     files: Mutex<Vec<String>>,
+    /// What people said to the agent.
+    messages: MessageCursor,
 }
 
 /// The outcome of work that reached its end.

@@ -38,6 +38,10 @@ pub(crate) struct PromptContext {
     pub(crate) not_landed: Option<Landing>,
     /// The reviews that request changes, and comments on the same version.
     pub(crate) reviews: Vec<Review>,
+    /// What every agent of the project is told, as a section.
+    pub(crate) note: String,
+    /// What people said to the agents of this task, as a section.
+    pub(crate) messages: String,
 }
 
 /// The text of a file, for a model without tools.
@@ -83,6 +87,8 @@ impl PromptContext {
             &[
                 ("earlier", earlier.trim_end()),
                 ("review", &review),
+                ("note", &self.note),
+                ("messages", &self.messages),
                 ("instructions", instructions(task.kind)),
                 ("title", &task.title),
                 ("description", &task.description),

@@ -137,6 +137,8 @@ async fn prompt_context(
         has_earlier_change: *working_copy.start() == StartPoint::Change,
         not_landed: not_landed(attempt).await?,
         reviews,
+        note: attempt.note().await?,
+        messages: attempt.all_messages().await?,
     })
 }
 

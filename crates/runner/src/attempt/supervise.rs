@@ -60,6 +60,7 @@ pub(crate) async fn run(runner: &Runner, claimed: ClaimedTask, signals: StopSign
         working_copy: OnceLock::new(),
         maybe_published: AtomicBool::new(false),
         files: Mutex::default(),
+        messages: Default::default(),
     };
     let lease = Lease::new(runner, at, claimed.since);
     attempt.broadcast_status(TaskStatus::InProgress);

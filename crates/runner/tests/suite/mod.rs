@@ -10,4 +10,6 @@ mod leases;
 mod plan;
 mod real;
 mod review;
+mod schedule;
 mod sim;
+mod steering;

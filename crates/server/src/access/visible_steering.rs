@@ -1,6 +1,8 @@
 //! Steering, as far as a caller can see.
 
-use windlass_tasks::{ProjectId, StoreError, StoreResult, Task, TaskEdit, TaskId, WorkerPause};
+use windlass_tasks::{
+    AgentMessage, ProjectId, Schedule, StoreError, StoreResult, Task, TaskEdit, TaskId, WorkerPause,
+};
 
 use super::visible_store::VisibleStore;
 
@@ -56,6 +58,33 @@ impl VisibleStore {
     pub(crate) async fn resume_workers(&self, project: Option<ProjectId>) -> StoreResult<bool> {
         self.check_project(project)?;
         self.store.resume_workers(project).await
+    }
+
+    pub(crate) async fn messages(&self, id: TaskId) -> StoreResult<Vec<AgentMessage>> {
+        self.check_task(id).await?;
+        self.store.messages(id).await
+    }
+
+    pub(crate) async fn send_message(
+        &self,
+        id: TaskId,
+        author: String,
+        text: String,
+    ) -> StoreResult<AgentMessage> {
+        let task = self.task(id).await?;
+        if task.status.is_final() {
+            return Err(StoreError::Refused(format!(
+                "task {id} is {}: its agent receives no message; retry it first",
+                task.status
+            )));
+        }
+        self.store.send_message(id, author, text).await
+    }
+
+    pub(crate) async fn schedules(&self, project: Option<ProjectId>) -> StoreResult<Vec<Schedule>> {
+        let mut schedules = self.store.schedules(project).await?;
+        schedules.retain(|schedule| self.sees(schedule.project_id));
+        Ok(schedules)
     }
 
     /// Fails unless the caller can see a project; `None` stands for all of them.

@@ -8,6 +8,7 @@ mod events;
 mod extract;
 mod health;
 mod landing;
+mod messages;
 mod openapi;
 mod records;
 mod reviews;
@@ -83,6 +84,9 @@ fn table() -> Vec<RouteRow> {
         ("post", "/tasks/{id}/land", APPROVE, post(landing::add)),
         ("delete", "/tasks/{id}/land", WORK, delete(landing::remove)),
         ("get", "/landings", READ, get(landing::list)),
+        ("get", "/schedules", READ, get(messages::schedules)),
+        ("get", "/tasks/{id}/messages", READ, get(messages::list)),
+        ("post", "/tasks/{id}/messages", WORK, post(messages::send)),
         ("get", "/tasks/{id}/attempts", READ, get(records::attempts)),
         ("get", "/tasks/{id}/tests", READ, get(records::tests)),
         (

@@ -12,8 +12,8 @@ use utoipa::OpenApi;
 
 use super::schema::Error;
 use super::{
-    agents, approvals, blockers, diff, events, health, landing, records, reviews, session,
-    steering, table, tasks, tokens, traces, usage,
+    agents, approvals, blockers, diff, events, health, landing, messages, records, reviews,
+    session, steering, table, tasks, tokens, traces, usage,
 };
 use crate::access::RouteAccess;
 use crate::ws;
@@ -65,6 +65,9 @@ pub(super) async fn show() -> Response {
         landing::add,
         landing::remove,
         landing::list,
+        messages::schedules,
+        messages::list,
+        messages::send,
         records::attempts,
         records::tests,
         records::corrections,

@@ -100,6 +100,16 @@ fn posts(harness: &Harness) -> Vec<(&'static str, &'static str, Value)> {
         ),
         ("/tasks", "/tasks", json!({"titel": "again"})),
         ("/tokens", "/tokens", json!({"name": "", "scopes": []})),
+        (
+            "/tasks/{id}/messages",
+            "/tasks/2/messages",
+            json!({"text": "use tabs"}),
+        ),
+        (
+            "/tasks/{id}/messages",
+            "/tasks/1/messages",
+            json!({"text": "too late"}),
+        ),
         ("/tasks/{id}/pause", "/tasks/2/pause", json!({})),
         ("/tasks/{id}/pause", "/tasks/1/pause", json!({})),
         ("/tasks/{id}/resume", "/tasks/2/resume", json!({})),
@@ -167,6 +177,12 @@ async fn every_response_matches_the_openapi_document() {
     }
     for (path, requested, body) in posts(&harness) {
         document.check("post", path, &harness.post(requested, &body).await);
+    }
+    for (path, requested) in [
+        ("/tasks/{id}/messages", "/tasks/2/messages"),
+        ("/schedules", "/schedules?project=1"),
+    ] {
+        document.check("get", path, &harness.get(requested).await);
     }
     for (method, path, requested, body) in [
         (

@@ -3,15 +3,16 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use windlass_core::{TraceNode, Usage};
+use windlass_core::{Timestamp, TraceNode, Usage};
 use windlass_tasks::{
-    AgentSession, Approval, Approvals, Attempt, AttemptRecords, AttemptRef, Blocker, Blockers,
-    Broadcast, Claim, Claimed, ClaimedLandings, Correction, EarlierChange, Enqueued, EventFilter,
-    EventLog, Issue, IssueId, Landing, LandingClaim, LandingFilter, LandingOutcome, LandingToken,
-    Landings, LeaseStatus, Leases, LoggedEvent, NewApproval, NewIssue, NewLanding, NewProject,
-    NewReview, NewTask, Outcome, Project, ProjectId, Projects, Proof, RecordId, Release, Review,
-    Reviews, Steering, StoreError, StoreFuture, Task, TaskEdit, TaskFilter, TaskId, TaskQueue,
-    TaskStore, TestResult, Traces, WorkerPause,
+    AgentMessage, AgentSession, Approval, Approvals, Attempt, AttemptRecords, AttemptRef, Blocker,
+    Blockers, Broadcast, Claim, Claimed, ClaimedLandings, Correction, DueRun, EarlierChange,
+    Enqueued, EventFilter, EventLog, Issue, IssueId, Landing, LandingClaim, LandingFilter,
+    LandingOutcome, LandingToken, Landings, LeaseStatus, Leases, LoggedEvent, NewApproval,
+    NewIssue, NewLanding, NewProject, NewReview, NewSchedule, NewTask, Outcome, Project, ProjectId,
+    Projects, Proof, RecordId, Release, Review, Reviews, Schedule, Schedules, Steering, StoreError,
+    StoreFuture, TakeOver, Task, TaskEdit, TaskFilter, TaskId, TaskQueue, TaskStore, TestResult,
+    Traces, WorkerPause,
 };
 use windlass_tasks::{
     FollowStep, NewPush, Notification, NotificationClaim, NotificationEnd, Notifications, Push,
@@ -114,6 +115,20 @@ forward! {
         approval(id: RecordId) -> Approval;
         approvals(open: bool) -> Vec<Approval>;
         decide_approval(id: RecordId, option: Option<String>) -> Approval;
+    }
+    Schedules {
+        add_schedule(schedule: NewSchedule) -> Schedule;
+        schedules(project: Option<ProjectId>) -> Vec<Schedule>;
+        pause_schedule(id: RecordId) -> Schedule;
+        resume_schedule(id: RecordId, next: Timestamp) -> Schedule;
+        remove_schedule(id: RecordId) -> Schedule;
+        run_schedule(run: DueRun) -> Option<Task>;
+    }
+    TakeOver {
+        send_message(task: TaskId, author: String, text: String) -> AgentMessage;
+        messages(task: TaskId) -> Vec<AgentMessage>;
+        take_messages(attempt: AttemptRef, seen: RecordId) -> Vec<AgentMessage>;
+        take_over(claim: Claim) -> Claimed;
     }
     Steering {
         edit_task(id: TaskId, edit: TaskEdit) -> Task;

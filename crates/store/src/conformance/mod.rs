@@ -45,7 +45,9 @@ mod model;
 mod outbox;
 mod promises;
 mod reviews;
+mod schedules;
 mod steering;
+mod take_over;
 mod user_actions;
 mod writers;
 
@@ -246,6 +248,10 @@ cases![
     reviews::agents_request_changes_a_limited_number_of_times,
     reviews::reviews_are_limited,
     reviews::session_and_proof_are_kept_for_each_version,
+    schedules::due_time_adds_one_task,
+    schedules::paused_and_removed_schedules_add_nothing,
+    take_over::message_is_delivered_once,
+    take_over::person_takes_over_an_ended_task,
     clocks::p2_task_of_another_machine_is_reclaimed_after_one_lease,
     clocks::p8_clock_jump_loses_no_live_work,
     clocks::p8_clock_jump_does_not_delay_takeover,

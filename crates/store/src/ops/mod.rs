@@ -20,6 +20,8 @@ pub(crate) mod reclaim;
 pub(crate) mod records;
 pub(crate) mod review_rules;
 pub(crate) mod reviews;
+pub(crate) mod schedules;
 pub(crate) mod steering;
+pub(crate) mod take_over;
 pub(crate) mod tasks;
 pub(crate) mod traces;

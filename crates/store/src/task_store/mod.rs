@@ -12,6 +12,8 @@ mod pushes;
 mod queue;
 mod records;
 mod reviews;
+mod schedules;
 mod steering;
+mod take_over;
 mod traces;
 mod write;

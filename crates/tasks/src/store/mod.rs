@@ -12,7 +12,9 @@ mod pushes;
 mod queue;
 mod records;
 mod reviews;
+mod schedules;
 mod steering;
+mod take_over;
 mod traces;
 
 pub use approvals::Approvals;
@@ -27,7 +29,9 @@ pub use pushes::Pushes;
 pub use queue::TaskQueue;
 pub use records::AttemptRecords;
 pub use reviews::Reviews;
+pub use schedules::Schedules;
 pub use steering::Steering;
+pub use take_over::TakeOver;
 pub use traces::Traces;
 
 /// Stores tasks durably. Accepted tasks are never lost, and no task is completed twice.
@@ -63,6 +67,8 @@ pub trait TaskStore:
     + Notifications
     + Landings
     + Reviews
+    + Schedules
+    + TakeOver
 {
 }
 
@@ -80,5 +86,7 @@ impl<T> TaskStore for T where
         + Notifications
         + Landings
         + Reviews
+        + Schedules
+        + TakeOver
 {
 }

@@ -95,6 +95,12 @@ impl Console {
 
     /// Asks a question that is answered with yes or no. Returns `None` without a terminal.
     pub(super) fn confirm(&self, question: &str) -> io::Result<Option<bool>> {
+        let answer = self.ask(question)?;
+        Ok(answer.map(|answer| matches!(answer.as_str(), "y" | "yes")))
+    }
+
+    /// Asks a question and returns the answer in lower case. Returns `None` without a terminal.
+    pub(super) fn ask(&self, question: &str) -> io::Result<Option<String>> {
         let stdin = io::stdin();
         if !(stdin.is_terminal() && self.interactive) {
             return Ok(None);
@@ -102,7 +108,7 @@ impl Console {
         self.text(question)?;
         let mut answer = String::new();
         stdin.lock().take(1024).read_line(&mut answer)?;
-        Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
+        Ok(Some(answer.trim().to_ascii_lowercase()))
     }
 
     /// Writes a table with aligned columns to stdout.

@@ -1,5 +1,6 @@
 //! `windlass doctor`: checks the installation and reports what is missing.
 
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
@@ -11,6 +12,8 @@ use super::agents::{self, Health};
 use super::app::App;
 use super::console::{BAD, GOOD, WARNING};
 use super::exit::{CliError, Exit};
+use super::repository::repository;
+use super::worker_pause;
 
 #[derive(Debug, Args)]
 pub(super) struct Doctor {
@@ -18,6 +21,9 @@ pub(super) struct Doctor {
     #[arg(long)]
     json: bool,
 }
+
+/// How long the check of the workers may wait for the store.
+const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Result of one check.
 #[derive(Debug)]
@@ -39,6 +45,7 @@ impl Doctor {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let mut checks = isolation(app).await;
         checks.extend(configuration(app).await);
+        checks.extend(workers(app).await);
         if self.json {
             let checks: Vec<Value> = checks.iter().map(Check::to_json).collect();
             app.console.pretty_json(&checks)?;
@@ -151,6 +158,34 @@ async fn configuration(app: &App<'_>) -> Vec<Check> {
         });
     }
     checks
+}
+
+/// Reports pauses of the workers of this project. A store that does not exist yet is not created.
+async fn workers(app: &App<'_>) -> Vec<Check> {
+    let paused = async {
+        let config = app.config.as_ref().ok()?;
+        let root = repository(&app.inputs.cwd).ok()?;
+        let url = super::store::locate(app, config, &root).await.ok()?;
+        let path = url.strip_prefix("sqlite:");
+        if path.is_some_and(|path| !Path::new(path.trim_start_matches("//")).exists()) {
+            return None;
+        }
+        let store = windlass_store::open(&url).await.ok()?;
+        let known = store.projects().await.ok()?;
+        let project = known.into_iter().find(|known| known.root == root)?;
+        worker_pause::pauses(&*store, project.id).await.ok()
+    };
+    // A database that cannot be reached is reported by the commands that need it.
+    let pauses = tokio::time::timeout(STORE_TIMEOUT, paused).await;
+    let pauses = pauses.ok().flatten().unwrap_or_default();
+    let warning = |pause| {
+        check(
+            "workers",
+            CheckStatus::Warning,
+            worker_pause::describe(pause),
+        )
+    };
+    pauses.iter().map(warning).collect()
 }
 
 fn check(name: &str, status: CheckStatus, detail: String) -> Check {

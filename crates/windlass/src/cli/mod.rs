@@ -13,6 +13,7 @@ mod console;
 mod context;
 mod demo;
 mod doctor;
+mod editor;
 mod exit;
 mod follow;
 mod host_ops;
@@ -27,6 +28,7 @@ mod model;
 mod notify;
 mod outbox;
 mod progress;
+mod project;
 mod prompt_text;
 mod proof;
 mod proof_lines;
@@ -39,6 +41,7 @@ mod repository;
 mod review;
 mod run;
 mod scenario;
+mod schedule;
 mod schema;
 mod scripted;
 mod serve;
@@ -52,6 +55,7 @@ mod trust;
 mod turn_printer;
 mod verify;
 mod worker;
+mod worker_pause;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -117,6 +121,10 @@ enum Command {
     Task(task::Tasks),
     /// Land proved changes on their target branch: merge, test, then move the branch
     Land(land::Land),
+    /// Manage what belongs to this project: the note for its agents
+    Project(project::Projects),
+    /// List, pause, resume and remove schedules
+    Schedule(schedule::SchedulesCommand),
     /// List open questions from blocked tasks
     Blockers(blockers::Blockers),
     /// Answer a question and resume its task
@@ -178,13 +186,18 @@ enum Command {
 impl Command {
     /// Returns `true` if the command serves clients or runs tasks until it is stopped.
     fn is_service(&self) -> bool {
-        matches!(self, Self::Serve(_) | Self::Worker(_))
+        match self {
+            Self::Worker(worker) => worker.is_service(),
+            _ => matches!(self, Self::Serve(_)),
+        }
     }
 
     /// Returns `true` if the command needs the agents of this machine.
     fn needs_agents(&self) -> bool {
-        if let Self::Task(tasks) = self {
-            return tasks.needs_agents();
+        match self {
+            Self::Task(tasks) => return tasks.needs_agents(),
+            Self::Worker(worker) => return worker.is_service(),
+            _ => {}
         }
         if let Self::Review(review) = self {
             return review.needs_agents();
@@ -194,7 +207,6 @@ impl Command {
             Self::Ask(_)
                 | Self::Run(_)
                 | Self::Land(_)
-                | Self::Worker(_)
                 | Self::Serve(_)
                 | Self::Mcp(_)
                 | Self::Demo(_)
@@ -243,6 +255,8 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
         Command::Run(run) => run.run(&app).await,
         Command::Task(tasks) => tasks.run(&app).await,
         Command::Land(land) => land.run(&app).await,
+        Command::Project(projects) => projects.run(&app).await,
+        Command::Schedule(schedules) => schedules.run(&app).await,
         Command::Blockers(blockers) => blockers.run(&app).await,
         Command::Answer(answer) => answer.run(&app).await,
         Command::Approvals(approvals) => approvals.run(&app).await,

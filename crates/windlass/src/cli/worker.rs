@@ -19,6 +19,7 @@ use super::progress::ProgressPrinter;
 use super::queue::TaskQueue;
 use super::review::ReviewingAgent;
 use super::task_runtime::{TaskRuntime, runner_settings, test_settings};
+use super::worker_pause::{self, PauseCommand};
 use crate::agent_catalog::AgentCatalog;
 
 /// Flags shared by `windlass worker` and `windlass serve`.
@@ -146,7 +147,10 @@ impl WorkerArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Worker {
+    #[command(subcommand)]
+    command: Option<PauseCommand>,
     #[command(flatten)]
     worker_args: WorkerArgs,
     /// Exit when no task can be claimed
@@ -158,9 +162,20 @@ pub(super) struct Worker {
 }
 
 impl Worker {
+    /// Returns `true` if the command runs tasks until it is stopped.
+    pub(super) fn is_service(&self) -> bool {
+        self.command.is_none()
+    }
+
     /// Runs until it is interrupted: the first signal shuts down gracefully, the second exits immediately.
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        if let Some(command) = self.command {
+            return command.run(app).await;
+        }
         let queue = TaskQueue::open(app).await?;
+        for pause in worker_pause::pauses(&*queue.store, queue.project.id).await? {
+            app.console.notice(&worker_pause::describe(&pause));
+        }
         let config = &queue.config;
         let task_runtime = TaskRuntime::for_store(app, &queue, test_settings(config)).await?;
         let agents = self.worker_args.catalog(app)?;

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use windlass_core::{Timestamp, TraceNode, Usage};
 use windlass_tasks::{
-    AgentSession, Approval, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Dependency,
-    Enqueued, Issue, LeaseStatus, LoggedEvent, NewTask, Outcome, Project, ProjectId, Proof, Review,
-    ReviewDecision, StoreError, StoreResult, Task, TaskId, TaskStatus, TestResult, WorkerPause,
+    AgentMessage, AgentSession, Approval, AttemptRef, Blocker, Broadcast, Claim, Claimed,
+    Correction, Dependency, Enqueued, Issue, LeaseStatus, LoggedEvent, NewTask, Outcome, Project,
+    ProjectId, Proof, Review, ReviewDecision, Schedule, StoreError, StoreResult, Task, TaskId,
+    TaskStatus, TestResult, WorkerPause,
 };
 
 use super::new_task::new_task;
@@ -34,6 +35,8 @@ pub(crate) struct Memory {
     pub(crate) landings: Vec<Entry>,
     pub(crate) last_landing: i64,
     pub(crate) last_token: i64,
+    pub(crate) schedules: Vec<Schedule>,
+    pub(crate) messages: Vec<AgentMessage>,
     /// Every status change, in order.
     pub(crate) history: Vec<(TaskId, TaskStatus)>,
 }

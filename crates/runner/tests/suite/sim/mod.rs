@@ -14,6 +14,7 @@ mod store_landings;
 mod store_outbox;
 mod store_records;
 mod store_reviews;
+mod store_schedules;
 mod store_steering;
 
 pub(crate) mod check;

@@ -56,6 +56,42 @@ pub(crate) struct Project {
     created_at: u64,
 }
 
+/// What a person says to the agent of a task.
+#[derive(ToSchema)]
+pub(crate) struct AgentMessage {
+    id: i64,
+    task_id: i64,
+    author: String,
+    text: String,
+    /// Milliseconds since the Unix epoch.
+    created_at: u64,
+    /// The attempt whose agent received it; `null` while it waits.
+    #[schema(required)]
+    attempt: Option<u32>,
+}
+
+/// A task that is added again and again.
+#[derive(ToSchema)]
+pub(crate) struct Schedule {
+    id: i64,
+    project_id: i64,
+    cron: String,
+    /// The time zone of the cron expression.
+    zone: String,
+    /// The task to add.
+    #[schema(value_type = AnyValue)]
+    task: Value,
+    paused: bool,
+    /// Milliseconds since the Unix epoch.
+    next_at: u64,
+    #[schema(required)]
+    last_at: Option<u64>,
+    #[schema(required)]
+    last_task: Option<i64>,
+    /// Milliseconds since the Unix epoch.
+    created_at: u64,
+}
+
 /// A pause of workers.
 #[derive(ToSchema)]
 pub(crate) struct WorkerPause {

@@ -7,6 +7,7 @@ use super::super::app::App;
 use super::super::exit::{CliError, Exit};
 use super::super::prompt_text;
 use super::super::queue::TaskQueue;
+use super::super::schedule;
 use super::list;
 
 #[derive(Debug, Args)]
@@ -29,7 +30,7 @@ pub(super) struct Add {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=15))]
     step: u8,
     /// Wait until this task is completed (repeatable)
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", visible_alias = "depends-on")]
     after: Vec<TaskId>,
     /// Kind of worker: backend, frontend or test
     #[arg(long, value_name = "KIND", default_value = "backend", value_parser = kind)]
@@ -48,6 +49,9 @@ pub(super) struct Add {
     /// Land the change when it is proved
     #[arg(long)]
     land: bool,
+    /// Add the task whenever it is due: minute hour day month weekday, in this machine's time zone
+    #[arg(long, value_name = "EXPRESSION", conflicts_with_all = ["after", "key"])]
+    cron: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -84,6 +88,9 @@ impl Add {
             land: self.land,
             ..NewTask::new(queue.project.id, title.trim())
         };
+        if let Some(cron) = self.cron {
+            return schedule::add(app, &*queue.store, cron, task, self.json).await;
+        }
         let added = queue.store.enqueue(vec![task]).await?;
         let Some(added) = added.into_iter().next() else {
             return Err(CliError::failed(

@@ -2,16 +2,23 @@
 
 mod accept_setup;
 mod add;
+mod attach;
 mod change;
+mod edit;
+mod hand_back;
+mod import;
 mod landed;
 mod list;
 mod log;
+mod open;
+mod pause;
 mod plan;
+mod program_session;
 mod push;
 mod show;
 
 use clap::{Args, Subcommand};
-use windlass_tasks::{TaskId, TaskStatus};
+use windlass_tasks::TaskId;
 
 use super::app::App;
 use super::exit::{CliError, Exit};
@@ -49,10 +56,22 @@ enum Command {
     AcceptSetup(accept_setup::AcceptSetup),
     /// Retry a task with a fresh attempt limit
     Retry(Retry),
-    /// Cancel a task
-    Cancel(One),
+    /// Cancel tasks
+    Cancel(pause::Cancel),
+    /// Edit a task that is not running
+    Edit(edit::Edit),
+    /// Pause tasks: no worker claims them; a running attempt continues
+    Pause(pause::Several),
+    /// Resume paused tasks
+    Resume(pause::Several),
     /// Plan a goal as dependent tasks
     Plan(plan::Plan),
+    /// Add the tasks of a file: a Markdown check list, JSON lines, or issues of gh
+    Import(import::Import),
+    /// Take over a task: work on its files in a shell, and hand the result back
+    Open(open::Open),
+    /// Follow a running task, and send its agent messages
+    Attach(attach::Attach),
 }
 
 /// Arguments of a command that takes one task.
@@ -80,7 +99,10 @@ struct Retry {
 impl Tasks {
     /// Returns `true` if the command needs the agents of this machine.
     pub(super) fn needs_agents(&self) -> bool {
-        matches!(self.command, Command::Plan(_))
+        match &self.command {
+            Command::Open(open) => open.needs_agents(),
+            command => matches!(command, Command::Plan(_)),
+        }
     }
 
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
@@ -98,18 +120,14 @@ impl Tasks {
                 landed::check_retry(&*queue.store, one.id, yes).await?;
                 list::show_one(app, &queue.store.retry(one.id, fresh).await?, one.json)
             }
-            Command::Cancel(one) => {
-                let queue = super::queue::TaskQueue::open(app).await?;
-                landed::check_cancel(&*queue.store, one.id).await?;
-                let task = queue.store.cancel(one.id).await?;
-                let exit = list::show_one(app, &task, one.json)?;
-                if task.status == TaskStatus::InProgress && !one.json {
-                    app.console
-                        .line("its worker will stop with its next heartbeat")?;
-                }
-                Ok(exit)
-            }
+            Command::Cancel(cancel) => cancel.run(app).await,
+            Command::Edit(edit) => edit.run(app).await,
+            Command::Pause(several) => several.pause(app).await,
+            Command::Resume(several) => several.resume(app).await,
             Command::Plan(plan) => plan.run(app).await,
+            Command::Import(import) => import.run(app).await,
+            Command::Open(open) => open.run(app).await,
+            Command::Attach(attach) => attach.run(app).await,
         }
     }
 }

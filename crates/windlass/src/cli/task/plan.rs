@@ -10,10 +10,12 @@ use windlass_tasks::{Dependency, NewIssue, NewTask};
 
 use super::super::app::App;
 use super::super::console::{QUIET, STRONG};
+use super::super::editor;
 use super::super::exit::{CliError, Exit};
 use super::super::prompt_text;
 use super::super::queue::TaskQueue;
 use super::super::task_runtime::{TaskRuntime, runner_settings, test_settings};
+use crate::task_file::{parse_plan, plan_text};
 
 #[derive(Debug, Args)]
 pub(super) struct Plan {
@@ -28,6 +30,12 @@ pub(super) struct Plan {
     /// Dry run: print the tasks without adding them
     #[arg(long)]
     dry_run: bool,
+    /// Edit the plan in $EDITOR before its tasks are added
+    #[arg(short, long, conflicts_with = "dry_run")]
+    edit: bool,
+    /// Add the tasks without asking
+    #[arg(short, long, conflicts_with = "edit")]
+    yes: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -67,6 +75,9 @@ impl Plan {
         if self.dry_run {
             return self.show(app, &tasks);
         }
+        let Some(mut tasks) = self.review(app, tasks).await? else {
+            return Ok(Exit::Done);
+        };
         let (title, _) = goal.split_once('\n').unwrap_or((&goal, ""));
         let issue = NewIssue {
             project_id: queue.project.id,
@@ -91,6 +102,31 @@ impl Plan {
         Ok(Exit::Done)
     }
 
+    /// Lets the user edit the plan, or asks whether its tasks are added. Returns `None` if they are not. Without a
+    /// terminal, nothing is asked.
+    async fn review(
+        &self,
+        app: &App<'_>,
+        tasks: Vec<NewTask>,
+    ) -> Result<Option<Vec<NewTask>>, CliError> {
+        if self.edit {
+            return edit(app, tasks).await;
+        }
+        if self.yes || self.json {
+            return Ok(Some(tasks));
+        }
+        self.show(app, &tasks)?;
+        let question = "add these tasks? [y]es, [e]dit, [n]o: ";
+        match app.console.ask(question)?.as_deref() {
+            None | Some("y" | "yes") => Ok(Some(tasks)),
+            Some("e" | "edit") => edit(app, tasks).await,
+            Some(_) => {
+                app.console.line("nothing was added")?;
+                Ok(None)
+            }
+        }
+    }
+
     fn show(&self, app: &App<'_>, tasks: &[NewTask]) -> Result<Exit, CliError> {
         if self.json {
             app.console.pretty_json(&tasks)?;
@@ -101,6 +137,28 @@ impl Plan {
             line(app, &(index + 1).to_string(), &task.title, &after)?;
         }
         Ok(Exit::Done)
+    }
+}
+
+/// Lets the user edit the plan. A plan without tasks adds nothing.
+async fn edit(app: &App<'_>, tasks: Vec<NewTask>) -> Result<Option<Vec<NewTask>>, CliError> {
+    let template = tasks.first().map(|task| NewTask {
+        agent: None,
+        dependencies: Vec::new(),
+        ..task.clone()
+    });
+    let Some(template) = template else {
+        return Ok(Some(tasks));
+    };
+    let text = plan_text(&tasks);
+    let parse = |text: &str| parse_plan(text, &template);
+    match editor::edit(app, "plan.md", &text, parse).await? {
+        None => Ok(Some(tasks)),
+        Some(edited) if edited.is_empty() => {
+            app.console.line("nothing was added")?;
+            Ok(None)
+        }
+        Some(edited) => Ok(Some(edited)),
     }
 }
 

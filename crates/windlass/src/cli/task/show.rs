@@ -190,6 +190,7 @@ async fn open_approvals(store: &dyn Approvals, task: TaskId) -> Result<Vec<Appro
 pub(in super::super) fn status_label(task: &Task) -> String {
     match task.status {
         TaskStatus::Completed if task.landed.is_some() => "completed (landed)".to_owned(),
+        status if task.paused => format!("{status} (paused)"),
         TaskStatus::Completed if task.unverified => "completed (unverified)".to_owned(),
         TaskStatus::Completed if task.needs_review => "completed (needs review)".to_owned(),
         status => status.to_string(),
