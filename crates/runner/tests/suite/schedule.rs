@@ -10,6 +10,8 @@ use super::sim::faults::Rates;
 use super::sim::harness::Harness;
 
 const HOUR: i64 = 3_600;
+/// No task was added.
+const NONE: [i64; 0] = [];
 
 async fn hourly(harness: &Harness) -> Timestamp {
     let cron = "0 * * * *";
@@ -38,7 +40,7 @@ async fn missed_runs_are_coalesced_and_two_workers_add_one_task() {
     let due = hourly(&harness).await;
     let runner = harness.runner(RunnerSettings::default());
     let other = harness.runner(RunnerSettings::default());
-    assert_eq!(runner.run_schedules(None).await.unwrap(), []);
+    assert_eq!(runner.run_schedules(None).await.unwrap(), NONE);
 
     // Five runs are missed.
     harness.clock.jump(5 * HOUR);
@@ -55,7 +57,7 @@ async fn missed_runs_are_coalesced_and_two_workers_add_one_task() {
         .remove(0)
         .next_at;
     assert!(next > harness.clock.now(), "the next run is in the future");
-    assert_eq!(runner.run_schedules(Some(2)).await.unwrap(), []);
+    assert_eq!(runner.run_schedules(Some(2)).await.unwrap(), NONE);
 }
 
 #[tokio::test(start_paused = true)]
@@ -68,7 +70,7 @@ async fn clock_that_is_set_back_adds_nothing_twice() {
     complete_all(&harness);
     for _ in 0..3 {
         harness.clock.jump(-HOUR / 2);
-        assert_eq!(runner.run_schedules(None).await.unwrap(), []);
+        assert_eq!(runner.run_schedules(None).await.unwrap(), NONE);
     }
     harness.clock.jump(3 * HOUR);
     assert_eq!(runner.run_schedules(None).await.unwrap(), [2]);
