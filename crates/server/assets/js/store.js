@@ -126,7 +126,7 @@ export function setPauses({ pauses }) {
 }
 
 // Returns a function that runs `callback` after a delay, once for all calls made during the delay.
-function coalesce(callback, delayMs = 120) {
+export function coalesce(callback, delayMs = 120) {
   let pending = null;
   return () => {
     pending ??= setTimeout(() => {

@@ -53,12 +53,15 @@ await test(async ({ app, browser }) => {
   await page.reload();
   await page.locator('.comment.draft', { hasText: COMMENT }).waitFor();
   await shot(page, 'draft');
+  await page.getByLabel('Viewed').check();
+  await page.getByText('1 of 1 viewed').waitFor();
   await submit(page, 'Request changes', 'Almost.');
 
   // The agent gets the comment and makes another version.
   await page.locator('select[aria-label="Version"]').waitFor();
   await page.locator('.dl.add', { hasText: 'or the world if there is none' }).waitFor();
   assertEqual(await page.locator('.comment.draft').count(), 0, 'the draft was sent');
+  await page.getByText('0 of 1 viewed').waitFor();
   await page.locator('.thread .comment', { hasText: COMMENT }).getByText('on version 1').waitFor();
   await page.locator('.review-list', { hasText: 'Almost.' }).waitFor();
   await shot(page, 'version-2');
@@ -82,7 +85,6 @@ await test(async ({ app, browser }) => {
   await submit(page, 'Approve and land');
   await page.locator('.task-head .pill', { hasText: 'Landed' }).waitFor();
   const project = `${process.env.WORLD}/project/greet.sh`;
-  await page.waitForFunction(() => true);
   assert(readFileSync(project, 'utf8').includes('or the world'), 'the checkout has the change');
   await shot(page, 'landed');
   await browser.navigate(page, '/');

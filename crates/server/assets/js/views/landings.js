@@ -3,7 +3,7 @@
 import { api } from '../api.js';
 import { fill, h } from '../dom.js';
 import { inProject } from '../projects.js';
-import { listen, state, watch } from '../store.js';
+import { coalesce, listen, state, watch } from '../store.js';
 import { plural, shortHash } from '../text.js';
 import { emptyState, failure, loading, pill, timeElement } from '../widgets/common.js';
 import { taskLink } from '../inbox/task-link.js';
@@ -62,8 +62,9 @@ export function landings() {
       if (!list) fill(body, failure(error, refresh));
     }
   };
+  const soon = coalesce(refresh);
   const timer = setInterval(refresh, REFRESH_MS);
-  const stops = [watch(['tasks', 'project'], render), listen((event) => event.type !== 'agent_event' && refresh()), () => clearInterval(timer)];
+  const stops = [watch(['tasks', 'project'], render), listen((event) => event.type === 'task_status' && soon()), () => clearInterval(timer)];
   refresh();
   return { title: 'Landing', node: h('div', {}, h('div', { class: 'head' }, h('h1', {}, 'Landing')), body), leave: () => stops.forEach((stop) => stop()) };
 }
