@@ -8,7 +8,7 @@ import { facts, panel, pill, statusPill, testBar } from '../widgets/common.js';
 export const candidatesOf = (id) => [...state.tasks.values()].filter((task) => task.candidate_of === id).sort((a, b) => a.id - b.id);
 
 // The change of the chosen candidate is that of the parent.
-const isChosen = (candidate, parent) => parent.status === 'completed' && parent.branch != null && (parent.chosen === candidate.id || parent.branch === candidate.branch);
+const isChosen = (candidate, parent) => parent.status === 'completed' && parent.branch != null && parent.branch === candidate.branch;
 
 function card(candidate, parent) {
   const tests = state.tests.get(candidate.id);
