@@ -4,7 +4,7 @@ import { h } from '../dom.js';
 import { state } from '../store.js';
 import { agentName } from '../text.js';
 import { pill, statusPill } from '../widgets/common.js';
-import { place } from './layout.js';
+import { linksTo, place } from './layout.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 const WIDTH = 216;
@@ -38,7 +38,7 @@ export function graph(tasks) {
   const lines = svg('svg', { viewBox: `0 0 ${width} ${height}`, width, height, 'aria-hidden': 'true', class: 'graph-lines' });
   for (const { task } of nodes) {
     const to = position.get(task.id);
-    for (const id of task.dependencies) {
+    for (const id of linksTo(task, tasks)) {
       const from = position.get(id);
       if (!from) continue;
       const [x1, y1, x2, y2] = [from.x + WIDTH, from.y + HEIGHT / 2, to.x, to.y + HEIGHT / 2];

@@ -71,8 +71,9 @@ export function goalName(goal) {
   return (last.length === 1 ? last[0] : tasks[0])?.title ?? `#${goal.id}`;
 }
 
+// Candidates are part of their task, so they do not count.
 export function goalProgress(goal) {
-  const tasks = goalTasks(goal);
+  const tasks = goalTasks(goal).filter((task) => task.candidate_of == null);
   const count = (accepts) => tasks.filter(accepts).length;
   return {
     total: tasks.length,
