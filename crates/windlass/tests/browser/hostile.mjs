@@ -43,6 +43,14 @@ await test(async ({ app, browser }) => {
   await page.evaluate(() => { window.pwn = () => { window.pwned = true; }; });
   await page.locator('[data-column="completed"] .card, [data-column="blocked"] .card, [data-column="failed"] .card').first().waitFor();
 
+  // A review by another client.
+  const hostile = '<script>pwn()</script> \u202e **x** <img src=x onerror=pwn()>';
+  const posted = await fetch(`${app.url}/api/v1/tasks/1/reviews`, {
+    method: 'POST', headers: { authorization: `Bearer ${app.token()}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ attempt: 1, decision: 'comment', text: hostile, comments: [{ path: 'done.txt', line: 1, side: 'new', text: hostile }] }),
+  });
+  assertEqual(posted.status, 200, 'the review is stored');
+
   for (const path of ['/', '/tasks/1', '/tasks/1/changes', '/tasks/1/tests', '/tasks/1/attempts', '/tasks/1/traces', '/inbox', '/goals', '/landings', '/projects', '/agents', '/traces', '/usage']) {
     await browser.navigate(page, path);
     await waitForLoaded(page);
@@ -52,6 +60,8 @@ await test(async ({ app, browser }) => {
     assertEqual(await page.evaluate(() => [window.pwned, document.querySelectorAll('main script, main img, main a[href*="javascript"], main iframe, main [style*="url"]').length]), [null, 0], `${path} renders no injected elements`);
   }
 
+  await browser.navigate(page, '/tasks/1/changes');
+  for (const place of ['.review-list', '.thread']) assert((await page.locator(place).innerText()).includes('<script>pwn()</script> \\u{202e}'), `${place} shows the text of the review`);
   await browser.navigate(page, '/tasks/1');
   await page.locator('.proof').waitFor();
   await openDetails(page);
