@@ -9,14 +9,14 @@ import { icon } from '../widgets/icon.js';
 import { pauseOf } from './workers.js';
 import { isSelected, toggleSelected } from './selection.js';
 
-export const TERMINAL = new Set(['completed', 'failed', 'cancelled']);
+const TERMINAL = new Set(['completed', 'failed', 'cancelled']);
 // A running task without events counts as starting for this long.
 const STARTING_MS = 15_000;
 // A pending task that nothing else holds up is taken within this time if a worker is free.
 const UNTAKEN_MS = 60_000;
 
 // Returns the open permission request of a running task.
-export const pendingApproval = (task) => (task.status === 'in_progress' ? state.approvals.find((approval) => approval.attempt.task === task.id) : null);
+const pendingApproval = (task) => (task.status === 'in_progress' ? state.approvals.find((approval) => approval.attempt.task === task.id) : null);
 
 function pendingText(task) {
   if (task.paused) return 'paused';

@@ -3,7 +3,7 @@
 import { missingScope } from '../access.js';
 import { api } from '../api.js';
 import { fill, h } from '../dom.js';
-import { putTask, refreshTask, state } from '../store.js';
+import { putTask, refreshTask } from '../store.js';
 import { notice } from '../widgets/common.js';
 import { dialog } from '../widgets/dialog.js';
 import { agentSelect, field, KINDS, parseIds, PRIORITIES, select } from '../widgets/task-fields.js';
@@ -77,9 +77,3 @@ export function editTask(task) {
   const node = dialog(`Edit task ${task.id}`, form);
   title.focus();
 }
-
-// Opens the dialog for the current version of a task.
-export const editById = (id) => {
-  const task = state.tasks.get(id);
-  if (task) editTask(task);
-};

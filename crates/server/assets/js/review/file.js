@@ -15,7 +15,7 @@ const LARGE_LINES = 800;
 const ROW_PX = 20;
 const TONE = { added: 'good', deleted: 'bad', renamed: 'live' };
 
-export const fileName = (file) => (file.old_path && file.old_path !== file.path ? `${file.old_path} → ${file.path}` : file.path);
+const fileName = (file) => (file.old_path && file.old_path !== file.path ? `${file.old_path} → ${file.path}` : file.path);
 
 // The lines of files that are far from the window are rendered when they come near.
 const lateFiles = new IntersectionObserver((entries) => {
@@ -151,7 +151,7 @@ export class FileView {
         this.render();
       }
     });
-    return h('p', { class: 'placeholder' }, 'The rest of this file is omitted. ', !this.whole && button);
+    return h('p', { class: 'placeholder' }, 'The rest of this file is omitted. ', button);
   }
 
   // Returns the places with comments or an open form, by key.

@@ -4,7 +4,7 @@ import { h } from '../dom.js';
 import { icon } from '../widgets/icon.js';
 
 // Groups files by directory. Directories with a single entry are joined to one row.
-export function buildTree(files) {
+function buildTree(files) {
   const root = { name: '', dirs: new Map(), files: [] };
   for (const file of files) {
     const parts = file.path.split('/');

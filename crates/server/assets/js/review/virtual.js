@@ -123,12 +123,6 @@ export class VirtualList {
     if (this.length > KEEP_ROWS) this.show(0, 0);
   }
 
-  // Makes sure that a row exists, and returns its element.
-  reveal(index) {
-    if (!this.rows.has(index)) this.show(Math.max(0, index - CHUNK), Math.min(this.length, index + CHUNK));
-    return this.rows.get(index);
-  }
-
   remove() {
     observer.unobserve(this.node);
     active.delete(this);
