@@ -91,6 +91,7 @@ export const api = {
   accept: (id) => post(`/tasks/${id}/accept`),
   merge: (id) => post(`/tasks/${id}/merge`),
   mergePreview: (id) => post(`/tasks/${id}/merge?dry_run=true`),
+  sendMessage: (id, text) => post(`/tasks/${id}/messages`, { text }),
   attempts: (id) => get(`/tasks/${id}/attempts`),
   diff: (id, values) => get(`/tasks/${id}/diff${query(values)}`),
   reviews: (id) => get(`/tasks/${id}/reviews`),

@@ -5,6 +5,7 @@ import { formatTime, inputSummary, toText } from '../text.js';
 import { emptyState, loading } from '../widgets/common.js';
 import { icon } from '../widgets/icon.js';
 import { timelineItem } from './items.js';
+import { messageForm } from './message.js';
 
 const PAGE_SIZE = 400;
 let showAll = false;
@@ -77,13 +78,15 @@ class Rows {
   }
 }
 
-export function timeline({ log, model, task }) {
+export function timeline({ id, log, model, task }) {
   let rows = null;
   let follow = true;
   const container = h('div');
   const toggle = h('button', { class: 'button plain', type: 'button', 'aria-pressed': String(showAll) }, icon('list'), 'All events');
   const end = h('div', { class: 'end' });
-  const node = h('div', { class: 'timeline' }, h('div', { class: 'timeline-bar' }, toggle), container, end);
+  const message = messageForm(id);
+  message.update(task());
+  const node = h('div', { class: 'timeline' }, h('div', { class: 'timeline-bar' }, toggle), container, message.node, end);
 
   const placeholder = () => (!log.loaded ? loading() : emptyState('clock', task()?.status === 'pending' ? 'Waiting for a worker' : 'No events yet',
     h('p', {}, 'Messages and tool calls of the agent appear here live.')));
@@ -111,6 +114,7 @@ export function timeline({ log, model, task }) {
   return {
     node,
     ready: render,
+    refresh: () => message.update(task()),
     onEvents(events, items, reset) {
       if (reset || !rows.list.isConnected) {
         render();
