@@ -8,6 +8,10 @@ use std::process::{Command, ExitStatus};
 /// Runs a program with the terminal, environment and rights of this process, and waits until it ends.
 ///
 /// For programs that the user chose only: nothing that an agent or a repository wrote may choose the program.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this crate is the one that starts processes"
+)]
 pub async fn run_on_terminal(
     program: impl Into<OsString>,
     args: Vec<OsString>,

@@ -9,7 +9,7 @@ use windlass_tasks::{
 use super::commit_message::commit_message;
 use super::edit::{Edit, Editor};
 use super::verdict::{GreenVerdict, TestRules, Verdict, judge};
-use super::{AttemptContext, AttemptError, AttemptResult, prompts, retry_transient};
+use super::{AttemptContext, AttemptError, AttemptResult, prompts, questions, retry_transient};
 use crate::template::truncate_end;
 
 /// A commit that passed the tests.
@@ -270,11 +270,11 @@ impl CheckOutcome {
     fn question(&self, rounds: u32, final_message: &str) -> String {
         let evidence = match self {
             Self::TestsFailed(failed) => {
-                prompts::failure_evidence(&failed.result, &failed.change.diff)
+                questions::failure_evidence(&failed.result, &failed.change.diff)
             }
             _ => String::new(),
         };
-        prompts::exhausted_question(rounds, &self.summary(), final_message, &evidence)
+        questions::exhausted_question(rounds, &self.summary(), final_message, &evidence)
     }
 }
 

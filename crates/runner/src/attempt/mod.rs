@@ -16,6 +16,7 @@ mod log;
 mod messages;
 mod prompts;
 mod publish;
+mod questions;
 mod retry;
 mod review_prompt;
 mod steps;

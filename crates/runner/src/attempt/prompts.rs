@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use windlass_tasks::{
-    Blocker, Change, Landing, Obstacle, Review, TaskContext, TaskId, TestResult, TestStatus,
-    WorkerKind,
+    Blocker, Change, Landing, Review, TaskContext, TestResult, TestStatus, WorkerKind,
 };
 
 use super::review_prompt::review_section;
@@ -18,11 +17,6 @@ const MAX_CASES: usize = 20;
 const MAX_CASE_BYTES: usize = 1 << 10;
 /// Maximum size of a diff in a prompt.
 const MAX_DIFF_BYTES: usize = 32 << 10;
-
-/// Maximum number of failing tests in a question to a person.
-const MAX_QUESTION_CASES: usize = 5;
-/// Maximum size of a diff in a question to a person.
-const MAX_QUESTION_DIFF_BYTES: usize = 4 << 10;
 
 /// The context for prompts.
 pub(crate) struct PromptContext {
@@ -233,7 +227,7 @@ pub(crate) fn failure_summary(result: &TestResult, reasons: &[String]) -> String
     parts.join("; ")
 }
 
-fn cases(result: &TestResult, limit: usize) -> String {
+pub(super) fn cases(result: &TestResult, limit: usize) -> String {
     let mut cases = String::new();
     for case in result.failures.iter().take(limit) {
         let _ = writeln!(
@@ -340,80 +334,6 @@ pub(super) fn no_change() -> String {
 /// Returns the correction text for a model whose files could not be applied.
 pub(super) fn apply_failed(why: &str) -> String {
     render(include_str!("../prompts/apply-failed.md"), &[("why", why)])
-}
-
-/// Returns the question for a project without a known test command.
-pub(super) fn untested_question() -> String {
-    include_str!("../prompts/ask-tests.md").trim().to_owned()
-}
-
-/// Returns the question for a project whose tests cannot run, whatever the change is.
-pub(super) fn obstacle_question(task: TaskId, result: &TestResult, obstacle: &Obstacle) -> String {
-    let ended = match result.exit_code {
-        Some(code) => format!("exited with {code}"),
-        None => format!("ended with {}", result.status.as_str()),
-    };
-    let proposal = match &obstacle.proposal {
-        Some(proposal) => render(
-            include_str!("../prompts/proposal.md"),
-            &[("proposal", proposal), ("task", &task.to_string())],
-        ),
-        None if obstacle.in_files => include_str!("../prompts/base-not-built.md").to_owned(),
-        None => include_str!("../prompts/no-proposal.md").to_owned(),
-    };
-    render(
-        include_str!("../prompts/tests-cannot-run.md"),
-        &[
-            ("command", &result.command.join(" ")),
-            ("ended", &ended),
-            ("reason", &obstacle.reason),
-            ("proposal", &proposal),
-        ],
-    )
-}
-
-/// Returns `true` if a person has answered that the agent may start although the base does not build.
-pub(super) fn is_repair_allowed(blockers: &[Blocker]) -> bool {
-    let asks = |blocker: &&Blocker| {
-        blocker
-            .question
-            .contains(include_str!("../prompts/base-not-built.md").trim())
-    };
-    let mut asked = blockers.iter().filter(asks);
-    asked.any(|blocker| blocker.answer.is_some())
-}
-
-/// Returns the question after all correction rounds are exhausted.
-pub(super) fn exhausted_question(
-    rounds: u32,
-    problem: &str,
-    final_message: &str,
-    evidence: &str,
-) -> String {
-    render(
-        include_str!("../prompts/rounds-exhausted.md"),
-        &[
-            ("rounds", &rounds.to_string()),
-            ("problem", problem),
-            ("final_message", &truncate_end(final_message.trim(), 1000)),
-            ("evidence", evidence),
-        ],
-    )
-}
-
-/// Shows a person what failed: the command, the failing tests with their messages, and the change.
-pub(super) fn failure_evidence(result: &TestResult, diff: &str) -> String {
-    let diff = truncate_middle(diff, MAX_QUESTION_DIFF_BYTES);
-    let fence = fence(&diff);
-    render(
-        include_str!("../prompts/evidence.md"),
-        &[
-            ("command", &result.command.join(" ")),
-            ("cases", &cases(result, MAX_QUESTION_CASES)),
-            ("fence", &fence),
-            ("diff", &diff),
-        ],
-    )
 }
 
 fn contents(files: &[FileExcerpt]) -> String {

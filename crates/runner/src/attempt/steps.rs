@@ -9,7 +9,9 @@ use super::correct::edit_until_passing;
 use super::edit::Editor;
 use super::prompts::PromptContext;
 use super::publish::{publish, recover};
-use super::{AttemptContext, AttemptError, AttemptResult, FinishedWork, prompts, retry_transient};
+use super::{
+    AttemptContext, AttemptError, AttemptResult, FinishedWork, prompts, questions, retry_transient,
+};
 
 /// Runs the steps from the clone to the outcome. The first step, the claim, is already done.
 pub(super) async fn run_steps(attempt: &AttemptContext<'_>) -> AttemptResult<FinishedWork> {
@@ -64,7 +66,7 @@ async fn baseline(
         TestPlan::Command(command) => command,
         TestPlan::None => return Ok(None),
         TestPlan::Unknown => {
-            let question = prompts::untested_question();
+            let question = questions::untested_question();
             return Err(AttemptError::Blocked { question });
         }
     };
@@ -75,7 +77,7 @@ async fn baseline(
     if let Some(obstacle) = &baseline.obstacle
         && !(obstacle.in_files && is_repair_allowed(attempt).await?)
     {
-        let question = prompts::obstacle_question(attempt.at.task, &baseline.result, obstacle);
+        let question = questions::obstacle_question(attempt.at.task, &baseline.result, obstacle);
         return Err(AttemptError::Blocked { question });
     }
     verifier.prepare(working_copy).await?;
@@ -88,7 +90,7 @@ async fn baseline(
 
 /// Returns `true` if a person wants the agent to repair a base that does not build.
 async fn is_repair_allowed(attempt: &AttemptContext<'_>) -> AttemptResult<bool> {
-    Ok(prompts::is_repair_allowed(&blockers(attempt).await?))
+    Ok(questions::is_repair_allowed(&blockers(attempt).await?))
 }
 
 async fn blockers(attempt: &AttemptContext<'_>) -> AttemptResult<Vec<Blocker>> {

@@ -8,8 +8,8 @@ use clap::Args;
 use serde_json::json;
 use windlass_core::{escape_control, escape_line};
 use windlass_tasks::{
-    AttemptNumber, AttemptStatus, AuthorKind, DiffLines, DiffSide, NewReview, Review,
-    ReviewComment, ReviewDecision, Task, TaskId, TaskStore,
+    AttemptNumber, AttemptStatus, AuthorKind, DiffLines, DiffSide, MAX_REVIEW_AUTHOR_BYTES,
+    NewReview, Review, ReviewComment, ReviewDecision, Task, TaskId, TaskStore,
 };
 
 use super::app::App;
@@ -18,14 +18,10 @@ use super::exit::{CliError, Exit};
 use super::queue::TaskQueue;
 use super::task;
 use super::task_runtime::{TaskRuntime, test_settings};
-use crate::git_settings::GitSettings;
 pub(super) use agent::ReviewingAgent;
 use agent::review_with_agent;
 use editor::ReviewFile;
 use sheet::Sheet;
-
-/// Longest name of an author, in bytes.
-const MAX_AUTHOR_BYTES: usize = windlass_tasks::MAX_REVIEW_AUTHOR_BYTES;
 
 #[derive(Debug, Args)]
 pub(super) struct ReviewTask {
@@ -43,6 +39,9 @@ pub(super) struct ReviewTask {
     /// Comment on a line of the diff, or on a file; PATH:-LINE is a line that the change removes
     #[arg(long = "comment", value_name = "PATH[:LINE]=TEXT", conflicts_with_all = ["reviewer", "show"])]
     comments: Vec<String>,
+    /// Land the change once it is approved: a worker does, or windlass land
+    #[arg(long, conflicts_with_all = ["request_changes", "reviewer", "show"])]
+    land: bool,
     /// Version that you looked at: the number of its attempt. A newer one is refused (default: the newest)
     #[arg(long, value_name = "NUMBER")]
     attempt: Option<AttemptNumber>,
@@ -83,11 +82,13 @@ impl ReviewTask {
         }
         let clones = &runtime.clones;
         let diff = task::diff(&*queue.store, clones, &task, Some(version)).await?;
-        let author = author(app).await;
+        let mut author = task::person(app).await;
+        author.truncate(author.floor_char_boundary(MAX_REVIEW_AUTHOR_BYTES));
         if self.is_complete() {
             let sheet = self.sheet(&diff)?;
             let review = new_review(&task, version, sheet, author);
-            return self.report(app, &queue.store.add_review(review).await?);
+            let reviewed = queue.store.add_review(review).await?;
+            return self.finish(app, &queue, reviewed).await;
         }
         self.edit(app, &queue, (&task, version), &diff, author)
             .await
@@ -95,7 +96,11 @@ impl ReviewTask {
 
     /// Returns `true` if the arguments contain the review, so that no editor is needed.
     fn is_complete(&self) -> bool {
-        self.approve || self.request_changes || self.message.is_some() || !self.comments.is_empty()
+        self.approve
+            || self.land
+            || self.request_changes
+            || self.message.is_some()
+            || !self.comments.is_empty()
     }
 
     fn sheet(&self, diff: &str) -> Result<Sheet, CliError> {
@@ -106,7 +111,7 @@ impl ReviewTask {
             lines.place(&mut comment).map_err(CliError::usage)?;
             comments.push(comment);
         }
-        let decision = if self.approve {
+        let decision = if self.approve || self.land {
             ReviewDecision::Approve
         } else if self.request_changes {
             ReviewDecision::RequestChanges
@@ -146,10 +151,30 @@ impl ReviewTask {
         match queue.store.add_review(review).await {
             Ok(reviewed) => {
                 file.remove();
-                self.report(app, &reviewed)
+                self.finish(app, queue, reviewed).await
             }
             Err(error) => Err(file.kept(&error.to_string())),
         }
+    }
+
+    /// Queues an approved change for landing if that was asked for, and reports.
+    async fn finish(
+        &self,
+        app: &App<'_>,
+        queue: &TaskQueue,
+        (review, mut task): (Review, Task),
+    ) -> Result<Exit, CliError> {
+        if self.land && review.decision == ReviewDecision::Approve {
+            task = queue.store.set_land(task.id, true).await?;
+        }
+        let exit = self.report(app, &(review, task))?;
+        if self.land && !self.json {
+            let id = self.id;
+            app.console.line(&format!(
+                "it lands with the next worker, or with windlass land {id}"
+            ))?;
+        }
+        Ok(exit)
     }
 
     fn report(&self, app: &App<'_>, (review, task): &(Review, Task)) -> Result<Exit, CliError> {
@@ -208,17 +233,6 @@ pub(super) async fn newest_version(
             task.id, task.status
         ))),
     }
-}
-
-/// Returns the name of the person at this terminal.
-async fn author(app: &App<'_>) -> String {
-    let settings = GitSettings::read(&app.inputs.cwd).await;
-    let name = settings.author().map(|(name, _)| name.to_owned());
-    let name = name.or_else(|| std::env::var("USER").ok());
-    let name = name.filter(|name| !name.trim().is_empty());
-    let mut name = name.unwrap_or_else(|| "you".to_owned());
-    name.truncate(name.floor_char_boundary(MAX_AUTHOR_BYTES));
-    name
 }
 
 /// Parses `PATH=TEXT`, `PATH:LINE=TEXT` or `PATH:-LINE=TEXT`.

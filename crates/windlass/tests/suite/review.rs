@@ -92,6 +92,8 @@ fn requested_changes_are_in_the_next_version() {
     assert_eq!(approved.code, 0, "{}", approved.stderr);
     assert!(approved.stdout.contains("approved version 2 of task 1"));
     assert_eq!(task(&harness)["review"], "approve");
+    let landing = harness.json(&["review", "1", "--land", "--json"]);
+    assert_eq!(landing["task"]["land"], true, "{landing}");
     let shown = harness.run(&["review", "1", "--show"]).stdout;
     for text in ["requested changes of version 1", "done.txt:1", "Nearly."] {
         assert!(shown.contains(text), "{text}: {shown}");

@@ -390,24 +390,3 @@ impl Memory {
         Ok(self.rows[&id].task.clone())
     }
 }
-
-impl Row {
-    fn new(task: Task) -> Self {
-        Self {
-            task,
-            lease: None,
-            cancel: false,
-            used: 0,
-            intents: BTreeMap::new(),
-            ended: None,
-            proof: None,
-            proofs: BTreeMap::new(),
-            completed: Vec::new(),
-            sessions: BTreeMap::new(),
-            tests: Vec::new(),
-            corrections: Vec::new(),
-            changes: BTreeMap::new(),
-            fresh: 0,
-        }
-    }
-}

@@ -1,9 +1,11 @@
 //! A new task of the in-memory store.
 
+use std::collections::BTreeMap;
+
 use windlass_core::Usage;
 use windlass_tasks::{NewTask, Task, TaskId, TaskStatus};
 
-use super::memory::Now;
+use super::memory::{Now, Row};
 
 pub(crate) fn new_task(id: TaskId, new: NewTask, dependencies: Vec<TaskId>, now: Now) -> Task {
     Task {
@@ -38,5 +40,27 @@ pub(crate) fn new_task(id: TaskId, new: NewTask, dependencies: Vec<TaskId>, now:
         created_at: now.wall,
         updated_at: now.wall,
         completed_at: None,
+    }
+}
+
+impl Row {
+    /// Returns a task without records.
+    pub(super) fn new(task: Task) -> Self {
+        Self {
+            task,
+            lease: None,
+            cancel: false,
+            used: 0,
+            intents: BTreeMap::new(),
+            ended: None,
+            proof: None,
+            proofs: BTreeMap::new(),
+            completed: Vec::new(),
+            sessions: BTreeMap::new(),
+            tests: Vec::new(),
+            corrections: Vec::new(),
+            changes: BTreeMap::new(),
+            fresh: 0,
+        }
     }
 }
