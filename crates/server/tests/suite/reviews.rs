@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windlass_core::Usage;
-use windlass_tasks::{Leases, Outcome, Scope};
+use windlass_tasks::{Leases, NewProject, Outcome, Projects, Scope};
 
 use super::full_run::claim;
 use super::harness::Harness;
@@ -128,8 +128,13 @@ async fn decisions_need_the_scope_approve() {
             assert_eq!(response.json()["review"]["author"], name);
         }
     }
+    let garden = NewProject {
+        name: "garden".to_owned(),
+        root: "/home/me/garden".into(),
+    };
+    let garden = harness.store.add_project(garden).await.unwrap().id;
     let other = harness
-        .create_token("garden", &[Scope::Approve, Scope::Read], Some(vec![99]))
+        .create_token("garden", &[Scope::Approve, Scope::Read], Some(vec![garden]))
         .await;
     let body = review(1, "approve");
     let hidden = harness.send_as(&other, "POST", path, Some(&body)).await;
