@@ -11,6 +11,7 @@ mod commit_message;
 mod correct;
 mod edit;
 mod keep;
+mod landing_prompt;
 mod lease;
 mod log;
 mod messages;

@@ -7,6 +7,7 @@ use windlass_tasks::{
     WorkerKind,
 };
 
+use super::landing_prompt::not_landed_section;
 use super::review_prompt::review_section;
 use crate::template::{render, truncate_end, truncate_middle};
 
@@ -74,8 +75,9 @@ impl PromptContext {
         let task = &self.context.task;
         let verification = self.verification();
         let review = review_section(&self.reviews, self.has_earlier_change);
+        let has_change = self.has_earlier_change;
         let not_landed = self.not_landed.as_ref();
-        let earlier = match not_landed.map(|landing| self.not_landed(landing)) {
+        let earlier = match not_landed.map(|landing| not_landed_section(landing, has_change)) {
             Some(text) => text,
             None if self.has_earlier_change && review.is_empty() => {
                 include_str!("../prompts/earlier-change.md").to_owned()
@@ -97,34 +99,6 @@ impl PromptContext {
                 ("answers", &self.answered_blockers()),
                 ("verification", &verification),
                 ("files", &contents(files)),
-            ],
-        )
-    }
-
-    /// Says why the earlier change did not land.
-    fn not_landed(&self, landing: &Landing) -> String {
-        let state = if self.has_earlier_change {
-            "The files already have that change, uncommitted, on top of the current branch."
-        } else {
-            "That change could not be applied to the current branch, so the files do not have it: make it again."
-        };
-        let mut cases = String::new();
-        for case in landing.cases.iter().take(MAX_CASES) {
-            let _ = writeln!(cases, "- {case}");
-        }
-        render(
-            include_str!("../prompts/not-landed.md"),
-            &[
-                ("target", &landing.target),
-                ("state", state),
-                (
-                    "reason",
-                    &truncate_end(
-                        landing.reason.as_deref().unwrap_or_default(),
-                        MAX_OUTPUT_BYTES,
-                    ),
-                ),
-                ("cases", &cases),
             ],
         )
     }

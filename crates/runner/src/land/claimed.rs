@@ -1,4 +1,4 @@
-//! Claimed entries of one branch, how they end, and what is said about them.
+//! Claimed entries of one branch, how they end, and the texts about them.
 
 use windlass_tasks::{ClaimedLandings, Landing, LandingOutcome, Project, StoreError};
 

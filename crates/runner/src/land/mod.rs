@@ -57,7 +57,7 @@ pub struct Lander {
     pub project: Option<ProjectId>,
 }
 
-/// What became of one change.
+/// The outcome for one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LandingReport {
     /// The task.

@@ -158,6 +158,12 @@ async fn every_response_matches_the_openapi_document() {
     let harness = Harness::new().await;
     let document = OpenApi::fetch(&harness).await;
     run_full_task(&harness).await;
+    let landing = windlass_tasks::NewLanding {
+        task: 1,
+        target: "main".to_owned(),
+        by: "ada".to_owned(),
+    };
+    harness.store.enqueue_landing(landing).await.unwrap();
     let token = json!({"name": "ci", "scopes": ["read"], "projects": [1], "expires_in_secs": 60});
     let created = harness.post("/tokens", &token).await;
     assert_eq!(created.status, 201, "{created:?}");
