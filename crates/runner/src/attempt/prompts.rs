@@ -9,7 +9,7 @@ use windlass_tasks::{
 
 use super::landing_prompt::not_landed_section;
 use super::review_prompt::review_section;
-use crate::template::{render, truncate_end, truncate_middle};
+use crate::template::{fence, render, truncate_end, truncate_middle};
 
 /// Maximum size of the test output in a prompt.
 const MAX_OUTPUT_BYTES: usize = 16 << 10;
@@ -402,13 +402,4 @@ fn contents(files: &[FileExcerpt]) -> String {
         );
     }
     text
-}
-
-/// Returns a code fence that does not occur in the text.
-pub(crate) fn fence(text: &str) -> String {
-    let mut fence = "```".to_owned();
-    while text.contains(&fence) {
-        fence.push('`');
-    }
-    fence
 }
