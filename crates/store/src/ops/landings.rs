@@ -106,7 +106,8 @@ pub(crate) async fn due(
         " FROM task WHERE land = 1 AND status = 'completed' AND landed_commit IS NULL AND needs_review = 0 ",
         "AND unverified = 0 AND candidate_of IS NULL AND ($1 = 0 OR project_id = $1) ",
         "AND NOT EXISTS (SELECT 1 FROM landings ",
-        "WHERE landings.task_id = task.id AND state IN ('queued', 'landing')) ORDER BY id LIMIT $2"
+        "WHERE landings.task_id = task.id AND (state = 'landing' OR (state = 'queued' ",
+        "AND (landings.attempt = task.attempt OR intents <> '[]')))) ORDER BY id LIMIT $2"
     );
     let rows = db
         .fetch_all(DUE, args![project.unwrap_or(0), MAX_READ])
