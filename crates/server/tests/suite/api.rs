@@ -163,7 +163,8 @@ async fn every_response_matches_the_openapi_document() {
         target: "main".to_owned(),
         by: "ada".to_owned(),
     };
-    harness.store.enqueue_landing(landing).await.unwrap();
+    let queued = windlass_tasks::Landings::enqueue_landing(&*harness.store, landing).await;
+    queued.unwrap();
     let token = json!({"name": "ci", "scopes": ["read"], "projects": [1], "expires_in_secs": 60});
     let created = harness.post("/tokens", &token).await;
     assert_eq!(created.status, 201, "{created:?}");
