@@ -11,9 +11,9 @@ use windlass_tasks::{
     ReviewDecision, Task, TaskId,
 };
 
-use crate::attempt::{call, fence};
+use crate::attempt::call;
 use crate::plan::structured_call;
-use crate::template::{render, truncate_end, truncate_middle};
+use crate::template::{fence, render, truncate_end, truncate_middle};
 use crate::{PlanError, PlanOptions};
 
 /// Maximum size of the diff in the prompt.

@@ -65,6 +65,15 @@ pub(crate) fn truncate_end(text: &str, limit: usize) -> String {
     format!("{}…", &text[..text.floor_char_boundary(limit)])
 }
 
+/// Returns a code fence that does not occur in the text.
+pub(crate) fn fence(text: &str) -> String {
+    let mut fence = "```".to_owned();
+    while text.contains(&fence) {
+        fence.push('`');
+    }
+    fence
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

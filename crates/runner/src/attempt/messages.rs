@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use windlass_tasks::AgentMessage;
 
-use super::prompts::fence;
 use super::{AttemptContext, AttemptResult, retry_transient};
+use crate::template::fence;
 use crate::template::{render, truncate_end};
 
 /// Maximum number of earlier messages in a prompt.

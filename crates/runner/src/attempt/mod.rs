@@ -11,6 +11,7 @@ mod commit_message;
 mod correct;
 mod edit;
 mod keep;
+mod landing_prompt;
 mod lease;
 mod log;
 mod messages;
@@ -38,7 +39,7 @@ use windlass_tasks::{
 
 pub use keep::keep_stale_changes;
 pub(crate) use messages::note_section;
-pub(crate) use prompts::{PromptContext, failure_summary, fence};
+pub(crate) use prompts::{PromptContext, failure_summary};
 pub use publish::branch_name;
 pub(crate) use retry::retry_transient;
 pub(crate) use supervise::run;

@@ -6,8 +6,9 @@ use windlass_tasks::{
     Blocker, Change, Landing, Review, TaskContext, TestResult, TestStatus, WorkerKind,
 };
 
+use super::landing_prompt::not_landed_section;
 use super::review_prompt::review_section;
-use crate::template::{render, truncate_end, truncate_middle};
+use crate::template::{fence, render, truncate_end, truncate_middle};
 
 /// Maximum size of the test output in a prompt.
 const MAX_OUTPUT_BYTES: usize = 16 << 10;
@@ -68,8 +69,9 @@ impl PromptContext {
         let task = &self.context.task;
         let verification = self.verification();
         let review = review_section(&self.reviews, self.has_earlier_change);
+        let has_change = self.has_earlier_change;
         let not_landed = self.not_landed.as_ref();
-        let earlier = match not_landed.map(|landing| self.not_landed(landing)) {
+        let earlier = match not_landed.map(|landing| not_landed_section(landing, has_change)) {
             Some(text) => text,
             None if self.has_earlier_change && review.is_empty() => {
                 include_str!("../prompts/earlier-change.md").to_owned()
@@ -91,34 +93,6 @@ impl PromptContext {
                 ("answers", &self.answered_blockers()),
                 ("verification", &verification),
                 ("files", &contents(files)),
-            ],
-        )
-    }
-
-    /// Says why the earlier change did not land.
-    fn not_landed(&self, landing: &Landing) -> String {
-        let state = if self.has_earlier_change {
-            "The files already have that change, uncommitted, on top of the current branch."
-        } else {
-            "That change could not be applied to the current branch, so the files do not have it: make it again."
-        };
-        let mut cases = String::new();
-        for case in landing.cases.iter().take(MAX_CASES) {
-            let _ = writeln!(cases, "- {case}");
-        }
-        render(
-            include_str!("../prompts/not-landed.md"),
-            &[
-                ("target", &landing.target),
-                ("state", state),
-                (
-                    "reason",
-                    &truncate_end(
-                        landing.reason.as_deref().unwrap_or_default(),
-                        MAX_OUTPUT_BYTES,
-                    ),
-                ),
-                ("cases", &cases),
             ],
         )
     }
@@ -348,13 +322,4 @@ fn contents(files: &[FileExcerpt]) -> String {
         );
     }
     text
-}
-
-/// Returns a code fence that does not occur in the text.
-pub(crate) fn fence(text: &str) -> String {
-    let mut fence = "```".to_owned();
-    while text.contains(&fence) {
-        fence.push('`');
-    }
-    fence
 }

@@ -3,6 +3,7 @@
 //! The branch moves last, by compare-and-swap, while the lease is held. The commit is recorded before. If the worker
 //! dies in between, the next one finds the branch before or after the move, and ends the landing accordingly.
 
+mod claimed;
 mod lease;
 mod run;
 mod verify;
@@ -19,6 +20,7 @@ use windlass_tasks::{
 use crate::attempt::retry_transient;
 use crate::{Error, Runner};
 
+use claimed::LandingError;
 use lease::LandingLease;
 
 /// Settings of landings.
@@ -55,7 +57,7 @@ pub struct Lander {
     pub project: Option<ProjectId>,
 }
 
-/// What became of one change.
+/// The outcome for one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LandingReport {
     /// The task.
@@ -115,9 +117,17 @@ impl Lander {
         let mut added = 0;
         for task in due {
             let project = store.project(task.project_id).await?;
-            let Some(target) = self.target(&project, &task).await? else {
-                tracing::warn!(task = task.id, "no branch is checked out to land on");
-                continue;
+            let target = match self.target(&project, &task).await {
+                Ok(Some(target)) => target,
+                Ok(None) => {
+                    tracing::warn!(task = task.id, "no branch is checked out to land on");
+                    continue;
+                }
+                // The repository of another project does not keep the others from landing.
+                Err(error) => {
+                    tracing::warn!(task = task.id, %error, "the target branch is not known");
+                    continue;
+                }
             };
             let by = self.runner.settings.worker.clone();
             let task = task.id;
@@ -195,7 +205,7 @@ impl Lander {
     async fn release_rest(
         &self,
         claimed: &ClaimedLandings,
-        done: Result<Vec<LandingReport>, run::LandingError>,
+        done: Result<Vec<LandingReport>, LandingError>,
     ) -> Result<Vec<LandingReport>, Error> {
         match done {
             Ok(reports) => {
@@ -206,8 +216,8 @@ impl Lander {
                 self.release(claimed, reason).await?;
                 Ok(reports)
             }
-            Err(run::LandingError::Lost) => Ok(waits(claimed, "another worker has taken over")),
-            Err(run::LandingError::Failed(why)) => {
+            Err(LandingError::Lost) => Ok(waits(claimed, "another worker has taken over")),
+            Err(LandingError::Failed(why)) => {
                 self.release(claimed, Some(why.clone())).await?;
                 Ok(waits(claimed, &why))
             }

@@ -2,9 +2,10 @@
 
 use windlass_tasks::{
     AdvanceResult, ClaimedLandings, Landing, LandingCopy, LandingOutcome, MergeRequest,
-    MergeResult, Project, RecordId, StoreError, TaskStatus,
+    MergeResult, RecordId, TaskStatus,
 };
 
+use super::claimed::{LandingError, LandingRun, RunResult, conflict, message};
 use super::lease::LandingLease;
 use super::verify::{Candidate, TestVerdict, test};
 use super::{Lander, LandingReport, LandingResult};
@@ -12,32 +13,6 @@ use crate::attempt::retry_transient;
 
 /// How often to start again because the branch has moved meanwhile.
 const MAX_MOVES: u32 = 10;
-
-/// Why a run ended early.
-#[derive(Debug)]
-pub(super) enum LandingError {
-    /// The lease was lost. Nothing more may be written.
-    Lost,
-    /// It cannot go on now.
-    Failed(String),
-}
-
-impl From<StoreError> for LandingError {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::LandingLost => Self::Lost,
-            error => Self::Failed(error.to_string()),
-        }
-    }
-}
-
-impl From<windlass_core::Error> for LandingError {
-    fn from(error: windlass_core::Error) -> Self {
-        Self::Failed(error.to_string())
-    }
-}
-
-type RunResult<T> = Result<T, LandingError>;
 
 /// What merging and testing the first changes gave.
 enum Tried {
@@ -127,17 +102,8 @@ impl Lander {
     }
 }
 
-/// Claimed entries of one branch.
-struct LandingRun<'a> {
-    lander: &'a Lander,
-    claimed: &'a ClaimedLandings,
-    lease: &'a LandingLease<'a>,
-    project: Project,
-    target: &'a str,
-}
-
 impl LandingRun<'_> {
-    /// Finds out what became of a move that an earlier worker had begun. Returns `None` if the branch was not moved
+    /// Finds the outcome of a move that an earlier worker had begun. Returns `None` if the branch was not moved
     /// and the change is still to land.
     async fn resolve(&self, entry: &Landing) -> RunResult<Option<LandingReport>> {
         if let Some(report) = self.find_landed(entry, &entry.intents).await? {
@@ -337,74 +303,4 @@ impl LandingRun<'_> {
         }
         Ok(Round::Done(reports))
     }
-
-    async fn landed(
-        &self,
-        entry: &Landing,
-        commit: &str,
-        is_merge: bool,
-    ) -> RunResult<LandingReport> {
-        let commit = commit.to_owned();
-        let outcome = LandingOutcome::Landed {
-            commit: commit.clone(),
-        };
-        self.finish(entry, outcome).await?;
-        tracing::info!(task = entry.task, commit, target = self.target, "landed");
-        Ok(self.report(entry, LandingResult::Landed { commit, is_merge }))
-    }
-
-    async fn returned(
-        &self,
-        entry: &Landing,
-        reason: String,
-        cases: Vec<String>,
-    ) -> RunResult<LandingReport> {
-        let outcome = LandingOutcome::Returned {
-            reason: reason.clone(),
-            cases: cases.clone(),
-            max_returns: self.lander.settings.max_returns,
-        };
-        self.finish(entry, outcome).await?;
-        tracing::info!(task = entry.task, reason, "not landed");
-        Ok(self.report(entry, LandingResult::Returned { reason, cases }))
-    }
-
-    async fn finish(&self, entry: &Landing, outcome: LandingOutcome) -> RunResult<()> {
-        let runner = &*self.lander.runner;
-        let (token, id) = (self.claimed.token, entry.id);
-        let finish = || runner.store.finish_landing(token, id, outcome.clone());
-        retry_transient(&*runner.clock, finish).await?;
-        Ok(())
-    }
-
-    fn report(&self, entry: &Landing, result: LandingResult) -> LandingReport {
-        LandingReport {
-            task: entry.task,
-            target: entry.target.clone(),
-            result,
-        }
-    }
-}
-
-fn conflict(target: &str, files: &[String]) -> String {
-    format!("the change conflicts with {target} in {}", files.join(", "))
-}
-
-/// Returns the message of a merge commit.
-fn message(changes: &[Candidate]) -> String {
-    let mut text = match changes {
-        [change] => format!("Land task {}: {}\n", change.task.id, change.task.title),
-        changes => {
-            let mut text = format!("Land {} tasks\n\n", changes.len());
-            for change in changes {
-                text.push_str(&format!("- {}: {}\n", change.task.id, change.task.title));
-            }
-            text
-        }
-    };
-    text.push('\n');
-    for change in changes {
-        text.push_str(&format!("Task-Id: {}\n", change.task.id));
-    }
-    text
 }

@@ -103,7 +103,7 @@ fn new_failures(before: &TestResult, after: &TestResult) -> Vec<String> {
         .collect()
 }
 
-/// Returns a warning about the tests that no proof of these changes has: nobody has accepted it.
+/// Returns a warning about the tests that no proof of these changes has: no person has accepted it.
 fn unaccepted<'a>(warnings: &'a [Warning], changes: &[Candidate]) -> Option<&'a Warning> {
     let about_tests = [
         WarningKind::ChangedTests,

@@ -158,6 +158,13 @@ async fn every_response_matches_the_openapi_document() {
     let harness = Harness::new().await;
     let document = OpenApi::fetch(&harness).await;
     run_full_task(&harness).await;
+    let landing = windlass_tasks::NewLanding {
+        task: 1,
+        target: "main".to_owned(),
+        by: "ada".to_owned(),
+    };
+    let queued = windlass_tasks::Landings::enqueue_landing(&*harness.store, landing).await;
+    queued.unwrap();
     let token = json!({"name": "ci", "scopes": ["read"], "projects": [1], "expires_in_secs": 60});
     let created = harness.post("/tokens", &token).await;
     assert_eq!(created.status, 201, "{created:?}");

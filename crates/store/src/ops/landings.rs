@@ -2,23 +2,19 @@
 
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use windlass_tasks::{
-    ClaimedLandings, Landing, LandingClaim, LandingFilter, LandingState, LandingToken, NewLanding,
-    ProjectId, RecordId, StoreError, StoreResult, Task, TaskId, TaskStatus,
+    Landing, LandingFilter, LandingState, LandingToken, NewLanding, ProjectId, RecordId,
+    StoreError, StoreResult, Task, TaskId, TaskStatus,
 };
 
 use super::claim::millis;
-use super::leases::{LeaseWatch, StoredLease};
 use crate::connection::{DbConnection, timestamp};
 use crate::events::status;
 use crate::sql::{Row, Sql, args, decode_error, json, sql};
 use crate::task_row::{self, TaskRow, columns};
 
 /// Maximum number of entries that are read to find the next ones.
-const MAX_READ: u32 = 1_000;
-/// Maximum number of leases that are read per call.
-const MAX_LEASES: u32 = 10_000;
+pub(crate) const MAX_READ: u32 = 1_000;
 /// Maximum number of commits that are remembered for one entry.
 const MAX_INTENTS: usize = 100;
 /// Maximum size of a branch name, and of the name of a person or worker.
@@ -34,6 +30,8 @@ macro_rules! landing_columns {
          ON needed.id = on_id WHERE dependency.task_id = landings.task_id AND needed.landed_commit IS NULL) AS needs"
     };
 }
+
+pub(crate) use landing_columns;
 
 /// An entry, and the fencing token of the worker that has it.
 #[derive(Debug)]
@@ -108,7 +106,8 @@ pub(crate) async fn due(
         " FROM task WHERE land = 1 AND status = 'completed' AND landed_commit IS NULL AND needs_review = 0 ",
         "AND unverified = 0 AND candidate_of IS NULL AND ($1 = 0 OR project_id = $1) ",
         "AND NOT EXISTS (SELECT 1 FROM landings ",
-        "WHERE landings.task_id = task.id AND state IN ('queued', 'landing')) ORDER BY id LIMIT $2"
+        "WHERE landings.task_id = task.id AND (state = 'landing' OR (state = 'queued' ",
+        "AND (landings.attempt = task.attempt OR intents <> '[]')))) ORDER BY id LIMIT $2"
     );
     let rows = db
         .fetch_all(DUE, args![project.unwrap_or(0), MAX_READ])
@@ -206,111 +205,6 @@ pub(crate) async fn open_entry(
     );
     let row = db.fetch_optional(OPEN, args![task]).await?;
     row.map(|row| from_row(&row)).transpose()
-}
-
-pub(crate) async fn claim(
-    db: &mut DbConnection,
-    claim: &LandingClaim,
-    watch: &Mutex<LeaseWatch>,
-) -> StoreResult<Option<ClaimedLandings>> {
-    const ANY: Sql = sql!("SELECT id FROM landings WHERE state IN ('queued', 'landing') LIMIT 1");
-    const LOCK: Sql =
-        sql!("SELECT value FROM counter WHERE name = 'landing'"; lock " FOR NO KEY UPDATE");
-    const NEXT_TOKEN: Sql =
-        sql!("UPDATE counter SET value = value + 1 WHERE name = 'landing' RETURNING value");
-    const TAKE: Sql = sql!(
-        "UPDATE landings SET state = 'landing', worker = $2, token = $3, lease_ms = $4, lease_until = $5, ",
-        "lease_clock = $6, lease_beat = lease_beat + 1, lease_at = $7 WHERE id = $1"
-    );
-    // An idle worker writes nothing.
-    if db.fetch_optional(ANY, args![]).await?.is_none() {
-        return Ok(None);
-    }
-    db.fetch_all(LOCK, args![]).await?;
-    end_expired(db, watch).await?;
-    let mut entries = next_entries(db, claim).await?;
-    if entries.is_empty() {
-        return Ok(None);
-    }
-    let rows = db.fetch_returning(NEXT_TOKEN, args![]).await?;
-    let Some(token) = rows.first().map(|row| row.int("value")).transpose()? else {
-        return Err(decode_error("counter", "there is no row for landings"));
-    };
-    let lease = millis(claim.lease);
-    for entry in &mut entries {
-        let time = db.lease_time();
-        let (until, clock) = (time.now + lease, time.clock.to_owned());
-        let now = db.now();
-        let worker = claim.worker.as_str();
-        let values = args![entry.id, worker, token, lease, until, clock, now];
-        db.execute(TAKE, values).await?;
-        entry.state = LandingState::Landing;
-        entry.worker = Some(claim.worker.clone());
-        entry.waits_for = Vec::new();
-    }
-    Ok(Some(ClaimedLandings { token, entries }))
-}
-
-/// Puts the entries back whose lease has expired.
-async fn end_expired(db: &mut DbConnection, watch: &Mutex<LeaseWatch>) -> StoreResult<()> {
-    const HELD: Sql = sql!(
-        "SELECT id, token AS attempt, lease_ms, lease_until, lease_clock, lease_beat, lease_at FROM landings ",
-        "WHERE state = 'landing' ORDER BY id LIMIT $1"
-    );
-    const END: Sql = sql!(
-        "UPDATE landings SET state = 'queued' WHERE id = $1 AND token = $2 AND lease_beat = $3 AND state = 'landing'"
-    );
-    let held = db.fetch_all(HELD, args![MAX_LEASES]).await?;
-    let held: Vec<StoredLease> = held
-        .iter()
-        .map(StoredLease::from_row)
-        .collect::<StoreResult<_>>()?;
-    let expired = watch.lock().expired(held, db.lease_time());
-    for lease in expired {
-        db.execute(END, args![lease.task, lease.attempt, lease.beat])
-            .await?;
-    }
-    Ok(())
-}
-
-/// Returns the next entries of the first queue that no worker has.
-async fn next_entries(db: &mut DbConnection, claim: &LandingClaim) -> StoreResult<Vec<Landing>> {
-    // An entry whose branch may have moved is claimed whatever became of its task.
-    const QUEUED: Sql = sql!(
-        "SELECT ",
-        landing_columns!(),
-        " FROM landings JOIN task ON task.id = landings.task_id WHERE state = 'queued' ",
-        "AND ($1 = 0 OR landings.project_id = $1) AND (intents <> '[]' OR (task.status = 'completed' ",
-        "AND task.attempt = landings.attempt AND task.needs_review = 0 AND task.landed_commit IS NULL)) ",
-        "AND NOT EXISTS (SELECT 1 FROM landings AS busy WHERE busy.state = 'landing' ",
-        "AND busy.project_id = landings.project_id AND busy.target = landings.target) ",
-        "ORDER BY landings.id LIMIT $2"
-    );
-    let rows = db
-        .fetch_all(QUEUED, args![claim.project_id.unwrap_or(0), MAX_READ])
-        .await?;
-    let mut entries: Vec<Landing> = Vec::new();
-    for row in &rows {
-        let entry = from_row(row)?.landing;
-        let is_wanted = claim.tasks.is_empty() || claim.tasks.contains(&entry.task);
-        let is_same_queue = entries.first().is_none_or(|first| {
-            (first.project_id, &first.target) == (entry.project_id, &entry.target)
-        });
-        let is_ready = entry
-            .waits_for
-            .iter()
-            .all(|on| entries.iter().any(|taken| taken.task == *on));
-        // What may have landed already is looked at alone.
-        let is_alone = !entry.intents.is_empty();
-        let can_join = entries.is_empty() || (!is_alone && entries[0].intents.is_empty());
-        if is_wanted && is_same_queue && can_join && (is_ready || is_alone) {
-            entries.push(entry);
-        }
-        if entries.len() >= usize::try_from(claim.max.max(1)).unwrap_or(1) {
-            break;
-        }
-    }
-    Ok(entries)
 }
 
 pub(crate) async fn heartbeat(

@@ -9,7 +9,7 @@ use windlass_tasks::{
 };
 
 use super::write::{durable, operation, relaxed};
-use crate::ops::{landing_end, landings};
+use crate::ops::{landing_claim, landing_end, landings};
 use crate::store::SqlStore;
 use crate::write_job::{JobProgress, TypedWriteJob, WriteJob, stages};
 
@@ -52,7 +52,7 @@ impl Landings for SqlStore {
         let args = (claim, Arc::clone(&self.landing_watch));
         self.write_or_undo(
             options,
-            operation!(|db, args| landings::claim(db, &args.0, &args.1)),
+            operation!(|db, args| landing_claim::claim(db, &args.0, &args.1)),
             Some(undo_claim),
         )
     }

@@ -311,7 +311,7 @@ async fn is_landing_elsewhere(lander: &Lander, only: &[TaskId]) -> Result<bool, 
         .any(|one| one.state == LandingState::Landing && is_ours(one)))
 }
 
-/// Returns what became of a task that this process did not land.
+/// Returns the outcome for a task that this process did not land.
 async fn last_report(lander: &Lander, task: TaskId) -> Result<Option<LandingReport>, CliError> {
     let landings = lander.runner.store.landings(of_task(task)).await?;
     let Some(last) = landings.last() else {

@@ -189,6 +189,9 @@ pub(super) struct RetryTask {
     /// Whether the next attempt starts from the current commit, not from the change of the last attempt.
     #[serde(default)]
     fresh: bool,
+    /// Retries the task although its change has landed.
+    #[serde(default)]
+    landed: bool,
 }
 
 impl Operation for RetryTask {
@@ -199,6 +202,9 @@ impl Operation for RetryTask {
     const EFFECT: Effect = Effect::Adds;
 
     async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+        if self.landed {
+            board.store.forget_landed(self.id).await?;
+        }
         changed(&board.store.retry(self.id, self.fresh).await?)
     }
 }
