@@ -41,7 +41,7 @@ impl Candidate {
     /// Describes the result in a few words.
     fn summary(&self) -> String {
         let tests = match &self.proof {
-            Some(proof) => format!("{} tests passed", proof.counts.passed),
+            Some(proof) => format!("tests: {} passed", proof.counts.passed),
             None => "not tested".to_owned(),
         };
         let lines = self.lines();

@@ -102,8 +102,11 @@ fn right_candidate_wins_and_both_are_shown() {
         "merged"
     );
     let text = harness.run(&["task", "show", "1"]).stdout;
-    let head = text.lines().find(|line| line.contains("warnings")).unwrap();
-    assert!(head.contains("outcome") && head.contains("lines"), "{text}");
+    let head = text.lines().find(|line| line.contains("outcome")).unwrap();
+    assert!(
+        head.contains("warnings") && head.contains("lines"),
+        "{text}"
+    );
     assert!(text.contains("chosen"), "{text}");
     assert_eq!(harness.processes(), Vec::<String>::new());
 }
