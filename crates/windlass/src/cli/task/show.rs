@@ -15,8 +15,8 @@ use super::super::exit::{CliError, Exit};
 use super::super::proof_lines::proof_lines;
 use super::super::queue::TaskQueue;
 use super::super::turn_printer::brief;
-use super::landed::{landing_lines, of_task};
 use super::candidates::candidate_lines;
+use super::landed::{landing_lines, of_task};
 
 #[derive(Debug, Args)]
 pub(super) struct Show {
