@@ -10,6 +10,7 @@ pub(crate) mod claim;
 pub(crate) mod dependents;
 pub(crate) mod enqueue;
 pub(crate) mod finish;
+pub(crate) mod known_parents;
 pub(crate) mod landing_end;
 pub(crate) mod landings;
 pub(crate) mod leases;
