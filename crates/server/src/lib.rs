@@ -14,6 +14,7 @@ mod api;
 mod assets;
 mod board;
 mod call_slots;
+mod candidates;
 mod connections;
 mod diff;
 mod error;
@@ -31,6 +32,7 @@ mod token;
 mod trace_sink;
 mod ws;
 
+pub use candidates::{CandidateRow, candidate_rows};
 pub use event_text::{brief, event_line};
 pub use host_ops::{AgentCard, AgentHealth, AskAnswer, AskRequest, HostOps, HostOpsError};
 pub use limits::ServerLimits;

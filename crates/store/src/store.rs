@@ -14,7 +14,7 @@ use windlass_tasks::{StoreError, StoreFuture, StoreResult, TaskId};
 use crate::StoreSettings;
 use crate::connection::DbConnection;
 use crate::notify::{self, EventSignal};
-use crate::ops::enqueue::KnownParents;
+use crate::ops::known_parents::KnownParents;
 use crate::ops::leases::LeaseWatch;
 use crate::pending_reply::PendingReply;
 use crate::pools::Pools;

@@ -42,6 +42,9 @@ pub struct Proof {
     /// What a reviewer must look at. A proof with warnings needs a review.
     #[serde(default)]
     pub warnings: Vec<Warning>,
+    /// The number of added and removed lines. Earlier versions did not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<u64>,
     /// When the proof was made.
     pub at: Timestamp,
 }

@@ -38,6 +38,14 @@ pub trait Workspace: fmt::Debug + Send + Sync {
         project: &'a Project,
         name: &'a str,
     ) -> BoxFuture<'a, Result<Option<String>>>;
+
+    /// Returns the difference between two commits of the project, limited in size.
+    fn diff<'a>(
+        &'a self,
+        project: &'a Project,
+        base: &'a str,
+        commit: &'a str,
+    ) -> BoxFuture<'a, Result<String>>;
 }
 
 /// Where the files of a working copy came from.
@@ -133,6 +141,9 @@ pub struct Change {
     pub files: Vec<String>,
     /// The change as a unified diff, limited in size.
     pub diff: String,
+    /// The number of added and removed lines.
+    #[serde(default)]
+    pub lines: u64,
     /// Test files that the change deletes or empties, each with a description of the change.
     pub weakened_tests: Vec<String>,
 }

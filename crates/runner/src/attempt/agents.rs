@@ -28,8 +28,19 @@ impl AttemptContext<'_> {
 
     /// Returns the agent for the task, with processes that only this attempt uses.
     pub(super) fn agent(&self) -> Result<AgentHandle> {
-        let agent = self.runner.agents.resolve_for_task(&self.task)?.scoped();
+        let agent = self.runner.agents.resolve_for_task(&self.task)?;
+        Ok(self.used(&agent))
+    }
+
+    /// Returns the agent with this name, with processes that only this attempt uses.
+    pub(super) fn agent_named(&self, name: &str) -> Result<AgentHandle> {
+        let agent = self.runner.agents.resolve(Some(name), self.task.kind)?;
+        Ok(self.used(&agent))
+    }
+
+    fn used(&self, agent: &AgentHandle) -> AgentHandle {
+        let agent = agent.scoped();
         self.agents.used.lock().push(agent.clone());
-        Ok(agent)
+        agent
     }
 }

@@ -41,7 +41,7 @@ impl Candidate {
     /// Describes the result in a few words.
     fn summary(&self) -> String {
         let tests = match &self.proof {
-            Some(proof) => format!("{} tests passed", proof.counts.passed),
+            Some(proof) => format!("tests: {} passed", proof.counts.passed),
             None => "not tested".to_owned(),
         };
         let lines = self.lines();
@@ -62,7 +62,11 @@ fn compare(a: &Candidate, b: &Candidate) -> Ordering {
         .is_none()
         .cmp(&b.proof.is_none())
         .then(a.warnings().cmp(&b.warnings()))
-        .then(a.lines().unwrap_or(u64::MAX).cmp(&b.lines().unwrap_or(u64::MAX)))
+        .then(
+            a.lines()
+                .unwrap_or(u64::MAX)
+                .cmp(&b.lines().unwrap_or(u64::MAX)),
+        )
         .then(cost(a).total_cmp(&cost(b)))
         .then(tokens(a).cmp(&tokens(b)))
         .then(a.task.id.cmp(&b.task.id))
@@ -82,10 +86,7 @@ pub(super) async fn choose(
             again: false,
         });
     };
-    let proved: Vec<&Candidate> = completed
-        .iter()
-        .filter(|one| one.proof.is_some())
-        .collect();
+    let proved: Vec<&Candidate> = completed.iter().filter(|one| one.proof.is_some()).collect();
     let (winner, why) = match &best_of.judge {
         Some(judge) if proved.len() > 1 => {
             judged(attempt, judge, best_of.rubric.as_deref(), &proved).await?
@@ -109,9 +110,7 @@ pub(super) async fn choose(
 }
 
 /// Returns the candidates that completed, and the others.
-async fn candidates(
-    attempt: &AttemptContext<'_>,
-) -> AttemptResult<(Vec<Candidate>, Vec<Task>)> {
+async fn candidates(attempt: &AttemptContext<'_>) -> AttemptResult<(Vec<Candidate>, Vec<Task>)> {
     let (clock, store) = (&*attempt.runner.clock, &attempt.runner.store);
     let filter = TaskFilter {
         candidate_of: Some(attempt.at.task),
@@ -134,7 +133,11 @@ async fn candidates(
 fn reasons(others: &[Task]) -> String {
     let reason = |task: &Task| {
         let agent = task.agent.as_deref().unwrap_or("default agent");
-        let why = task.output.as_deref().unwrap_or("no reason is known").trim();
+        let why = task
+            .output
+            .as_deref()
+            .unwrap_or("no reason is known")
+            .trim();
         let why = truncate_end(why, MAX_REASON_BYTES);
         format!("{agent} (task {}) {}: {why}", task.id, task.status)
     };
@@ -184,7 +187,10 @@ async fn ask(
     for candidate in proved {
         let proof = candidate.proof.as_ref();
         let (base, commit) = proof.map_or(("", ""), |proof| (&proof.base, &proof.commit));
-        let diff = runner.workspace.diff(&attempt.project, base, commit).await?;
+        let diff = runner
+            .workspace
+            .diff(&attempt.project, base, commit)
+            .await?;
         listed.push_str(&format!(
             "## Candidate {}\n\n{}\n\n```diff\n{}\n```\n\n",
             candidate.task.id,
@@ -192,7 +198,8 @@ async fn ask(
             truncate_end(&diff, MAX_DIFF_BYTES)
         ));
     }
-    let rubric = rubric.unwrap_or("Prefer the change that is correct, complete, simple and easy to review.");
+    let rubric =
+        rubric.unwrap_or("Prefer the change that is correct, complete, simple and easy to review.");
     let prompt = render(
         include_str!("../prompts/judge.md"),
         &[

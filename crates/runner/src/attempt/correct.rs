@@ -15,6 +15,8 @@ use crate::template::truncate_end;
 /// A commit that passed the tests.
 pub(super) struct VerifiedChange {
     pub(super) commit: Commit,
+    /// The number of changed lines.
+    pub(super) lines: u64,
     /// The message of the commit.
     pub(super) message: String,
     /// The passing test runs. `None` if the project is configured to have no tests.
@@ -134,6 +136,7 @@ async fn check(
     let passed = |tests| {
         CheckOutcome::Passed(Box::new(VerifiedChange {
             commit: commit.clone(),
+            lines: change.lines,
             message,
             tests,
             explanation: edit.description.clone(),

@@ -7,6 +7,7 @@
 mod agents;
 mod approve;
 mod budget;
+mod choose;
 mod commit_message;
 mod correct;
 mod edit;

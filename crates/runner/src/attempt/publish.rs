@@ -95,6 +95,7 @@ pub(super) async fn publish(
     attempt.close_agents().await;
     let VerifiedChange {
         commit,
+        lines,
         message,
         tests,
         explanation,
@@ -102,6 +103,7 @@ pub(super) async fn publish(
     let now = working_copy.commit(message).await?;
     let proof = baseline.zip(tests).map(|(baseline, tests)| {
         let mut proof = proof(attempt, working_copy, &commit, &baseline, tests);
+        proof.lines = Some(lines);
         if now.tree != commit.tree {
             let detail = "files changed in the agent's clone after the tested commit was made; \
                           they are not part of the change";
@@ -244,6 +246,7 @@ fn proof(
         log_sha256: own.output_sha256,
         duration_ms: own.duration_ms,
         warnings,
+        lines: None,
         at: attempt.runner.clock.now(),
     }
 }

@@ -5,6 +5,7 @@ use windlass_tasks::{
     TestPlan, WorkingCopy,
 };
 
+use super::choose::choose;
 use super::correct::edit_until_passing;
 use super::edit::Editor;
 use super::prompts::PromptContext;
@@ -16,6 +17,9 @@ use super::{
 /// Runs the steps from the clone to the outcome. The first step, the claim, is already done.
 pub(super) async fn run_steps(attempt: &AttemptContext<'_>) -> AttemptResult<FinishedWork> {
     set_land(attempt).await?;
+    if let Some(best_of) = &attempt.task.best_of {
+        return choose(attempt, best_of).await;
+    }
     let working_copy = open(attempt).await?;
     // After the clone, not before: if another attempt publishes from now on, publishing this change fails
     // instead of overwriting that one.

@@ -6,9 +6,11 @@ use std::time::Duration;
 use windlass_core::TraceNode;
 use windlass_tasks::{
     Approval, Attempt, Blocker, Correction, Dependency, Enqueued, EventFilter, LoggedEvent,
-    NewReview, NewTask, Project, ProjectId, Proof, RecordId, Review, StoreError, StoreResult, Task,
-    TaskFilter, TaskId, TaskStore, TestResult,
+    NewReview, NewTask, Project, ProjectId, Proof, Push, RecordId, Review, StoreError, StoreResult,
+    Task, TaskFilter, TaskId, TaskStore, TestResult,
 };
+
+use crate::candidates::{CandidateRow, candidate_rows};
 
 /// The maximum number of tasks or events per page, as in the store.
 const MAX_PAGE: u32 = 1_000;
@@ -131,6 +133,16 @@ impl VisibleStore {
     pub(crate) async fn accept(&self, id: TaskId) -> StoreResult<Task> {
         self.check_task(id).await?;
         self.store.accept(id).await
+    }
+
+    pub(crate) async fn pushes(&self, id: TaskId) -> StoreResult<Vec<Push>> {
+        self.task(id).await?;
+        self.store.pushes(id).await
+    }
+
+    pub(crate) async fn candidates(&self, id: TaskId) -> StoreResult<Vec<CandidateRow>> {
+        self.task(id).await?;
+        candidate_rows(&*self.store, id).await
     }
 
     pub(crate) async fn attempts(&self, id: TaskId) -> StoreResult<Vec<Attempt>> {

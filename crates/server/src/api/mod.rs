@@ -99,6 +99,13 @@ fn table() -> Vec<RouteRow> {
         ("get", "/tasks/{id}/reviews", READ, get(reviews::list)),
         // What it needs depends on the decision.
         ("post", "/tasks/{id}/reviews", ANY, post(reviews::add)),
+        ("get", "/tasks/{id}/pushes", READ, get(records::pushes)),
+        (
+            "get",
+            "/tasks/{id}/candidates",
+            READ,
+            get(records::candidates),
+        ),
         ("get", "/tasks/{id}/blockers", READ, get(records::blockers)),
         // The former path of `/tasks/{id}/blockers`, kept as an alias.
         ("get", "/tasks/{id}/questions", READ, get(records::blockers)),

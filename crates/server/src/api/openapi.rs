@@ -72,6 +72,8 @@ pub(super) async fn show() -> Response {
         records::tests,
         records::corrections,
         records::proof,
+        records::pushes,
+        records::candidates,
         records::blockers,
         reviews::list,
         reviews::add,

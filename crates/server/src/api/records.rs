@@ -2,11 +2,12 @@
 
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use windlass_tasks::{Attempt, Blocker, Correction, TestResult};
+use windlass_tasks::{Attempt, Blocker, Correction, Push, TestResult};
 
 use super::extract::PathId;
 use super::schema;
 use crate::access::VisibleStore;
+use crate::candidates::CandidateRow;
 use crate::error::{ApiError, JsonResponse};
 
 /// A record with the number of its attempt.
@@ -55,6 +56,24 @@ pub(super) async fn corrections(
 #[utoipa::path(get, path = "/tasks/{id}/proof", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Option<schema::Proof>)))]
 pub(super) async fn proof(store: VisibleStore, PathId(id): PathId) -> Result<Response, ApiError> {
     Ok(JsonResponse(store.proof(id).await?).into_response())
+}
+
+/// Lists the pushes of a task's branch, one for each remote.
+#[utoipa::path(get, path = "/tasks/{id}/pushes", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<schema::Push>)))]
+pub(super) async fn pushes(
+    store: VisibleStore,
+    PathId(id): PathId,
+) -> Result<JsonResponse<Vec<Push>>, ApiError> {
+    Ok(JsonResponse(store.pushes(id).await?))
+}
+
+/// Lists the candidates of a task side by side.
+#[utoipa::path(get, path = "/tasks/{id}/candidates", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<CandidateRow>)))]
+pub(super) async fn candidates(
+    store: VisibleStore,
+    PathId(id): PathId,
+) -> Result<JsonResponse<Vec<CandidateRow>>, ApiError> {
+    Ok(JsonResponse(store.candidates(id).await?))
 }
 
 /// Lists the blockers (questions) of a task with their answers.

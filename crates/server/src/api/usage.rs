@@ -1,11 +1,11 @@
 //! The usage of the tasks: in total, by agent and by day.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
 use utoipa::ToSchema;
 use windlass_core::{Timestamp, Usage};
-use windlass_tasks::{Task, TaskFilter};
+use windlass_tasks::{TaskFilter, TaskId};
 
 use super::schema;
 use crate::access::VisibleStore;
@@ -23,9 +23,9 @@ struct UsageSum {
 }
 
 impl UsageSum {
-    fn add(&mut self, task: &Task) {
+    fn add(&mut self, usage: &Usage) {
         self.tasks += 1;
-        self.usage += &task.usage;
+        self.usage += usage;
     }
 }
 
@@ -51,24 +51,34 @@ pub(super) async fn show(store: VisibleStore) -> Result<JsonResponse<UsageReport
         limit: PAGE_SIZE,
         ..TaskFilter::default()
     };
+    let mut tasks: Vec<(TaskId, String, Usage)> = Vec::new();
+    let mut parents = HashSet::new();
+    report.truncated = true;
     for _ in 0..MAX_PAGES {
         let page = store.tasks(filter.clone()).await?;
         let Some(last) = page.last() else {
-            return Ok(JsonResponse(report));
+            report.truncated = false;
+            break;
         };
         filter.after = Some(last.id);
         for task in page.iter().filter(|task| task.attempt > 0) {
-            report.total.add(task);
             let agent = task.agent.clone().unwrap_or_else(|| "default".to_owned());
-            report.by_agent.entry(agent).or_default().add(task);
-            report
-                .by_day
-                .entry(day(task.updated_at))
-                .or_default()
-                .add(task);
+            tasks.push((task.id, agent, task.usage.clone()));
+            // The usage of a candidate is part of that of its task.
+            if let Some(parent) = task.candidate_of {
+                parents.insert(parent);
+                continue;
+            }
+            report.total.add(&task.usage);
+            let by_day = report.by_day.entry(day(task.updated_at)).or_default();
+            by_day.add(&task.usage);
         }
     }
-    report.truncated = true;
+    // The agents of a task with candidates are those of the candidates.
+    for (_, agent, usage) in tasks.iter().filter(|(id, ..)| !parents.contains(id)) {
+        let by_agent = report.by_agent.entry(agent.clone()).or_default();
+        by_agent.add(usage);
+    }
     Ok(JsonResponse(report))
 }
 

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use utoipa::ToSchema;
 use windlass_tasks::{
-    ATTEMPT_LIMIT, Dependency, Enqueued, MAX_ATTEMPTS, NewTask, ProjectId, TaskId, WorkerKind,
+    ATTEMPT_LIMIT, BestOf, Dependency, Enqueued, MAX_ATTEMPTS, NewTask, ProjectId, TaskId,
+    WorkerKind,
 };
 
 use super::Board;
@@ -62,6 +63,37 @@ pub(crate) struct NewTaskBody {
     /// Land the change on its target branch when it is proved.
     #[serde(default)]
     land: bool,
+    /// Several agents do the task side by side, and the best change is kept.
+    #[schema(nullable = false)]
+    best_of: Option<BestOfBody>,
+}
+
+/// Candidates of a task.
+#[derive(Debug, Deserialize, ToSchema, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BestOfBody {
+    /// The agents of the candidates: 2 to 8.
+    agents: Vec<String>,
+    /// Take the first change with a proof without warnings, and stop the others.
+    #[serde(default)]
+    first: bool,
+    /// The agent that chooses among the changes with a proof.
+    #[schema(nullable = false)]
+    judge: Option<String>,
+    /// What the judge should look at.
+    #[schema(nullable = false)]
+    rubric: Option<String>,
+}
+
+impl BestOfBody {
+    fn best_of(self) -> BestOf {
+        BestOf {
+            agents: self.agents.into_iter().map(Some).collect(),
+            first: self.first,
+            judge: self.judge,
+            rubric: self.rubric,
+        }
+    }
 }
 
 /// The names of [`WorkerKind`], for schemas.
@@ -119,6 +151,7 @@ impl NewTaskBody {
             tests: self.tests,
             edits_tests: self.edits_tests,
             land: self.land,
+            best_of: self.best_of.map(BestOfBody::best_of),
             ..defaults
         })
     }

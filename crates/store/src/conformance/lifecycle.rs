@@ -336,6 +336,7 @@ pub(super) fn proof() -> Proof {
             WarningKind::RemovedTests,
             "a test was emptied",
         )],
+        lines: Some(7),
         at: windlass_core::Timestamp(1),
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod dependents;
 pub(crate) mod enqueue;
 pub(crate) mod finish;
 pub(crate) mod landing_claim;
+pub(crate) mod known_parents;
 pub(crate) mod landing_end;
 pub(crate) mod landings;
 pub(crate) mod leases;

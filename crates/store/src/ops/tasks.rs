@@ -149,6 +149,9 @@ pub(crate) async fn retry(db: &mut DbConnection, id: TaskId, fresh: bool) -> Sto
     }
     for candidate in candidates::unsuccessful(db, &task).await? {
         reset_to_pending(db, &candidate, true).await?;
+        if fresh {
+            db.execute(START_FRESH, args![candidate.id]).await?;
+        }
     }
     reset_to_pending(db, &task, true).await?;
     db.execute(UNPAUSE, args![id]).await?;

@@ -30,7 +30,7 @@ const STOP_GRACE: Duration = Duration::from_secs(20);
 /// The pause after an error of the store.
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
 /// How long one notification may take before another process may send it.
-const NOTIFY_LEASE: Duration = Duration::from_secs(2 * 60);
+const NOTIFY_LEASE: Duration = Duration::from_secs(30);
 /// Maximum number of events per step.
 const PAGE_SIZE: u32 = 500;
 

@@ -191,8 +191,10 @@ fn rejection_of_a_hook_is_told_in_its_words() {
 fn unreachable_remote_is_tried_again_by_a_worker() {
     let remote = Remote::new();
     // A port that was free a moment ago.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = port.local_addr().unwrap().port();
+    let port = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap().port()
+    };
     let url = format!("git://127.0.0.1:{port}/origin.git");
     remote.harness.git(&["remote", "set-url", "origin", &url]);
     let why = remote.fails();

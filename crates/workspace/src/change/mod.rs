@@ -68,10 +68,27 @@ pub(crate) async fn change_to(git: &Git, clone: &OpenClone, tree: &str) -> Resul
     let command = clone.git.command(git).max_output(MAX_SEARCHED_BYTES);
     let diff = command.run(&args).await?.stdout.text();
     Ok(Change {
+        lines: changed_lines(&diff),
         weakened_tests: weakened::find_weakened(&differences, &diff),
         files: differences.into_iter().map(|diff| diff.path).collect(),
         diff: truncate_middle(&diff, EVENT_BYTES),
     })
+}
+
+/// Counts the added and removed lines of a diff.
+fn changed_lines(diff: &str) -> u64 {
+    let mut in_hunk = false;
+    let mut count = 0;
+    for line in diff.lines() {
+        if line.starts_with("diff --git ") {
+            in_hunk = false;
+        } else if line.starts_with("@@ ") {
+            in_hunk = true;
+        } else if in_hunk && line.starts_with(['+', '-']) {
+            count += 1;
+        }
+    }
+    count
 }
 
 /// Returns a snapshot of the current files. It excludes ignored files and artifacts of tests.

@@ -157,4 +157,13 @@ impl Workspace for Clones {
             Ok(status.map(|status| status.commit))
         })
     }
+
+    fn diff<'a>(
+        &'a self,
+        project: &'a Project,
+        base: &'a str,
+        commit: &'a str,
+    ) -> BoxFuture<'a, windlass_core::Result<String>> {
+        Box::pin(async move { Ok(Self::diff(self, &project.root, Some(base), commit).await?) })
+    }
 }

@@ -365,6 +365,7 @@ fn complete_all(harness: &Harness) {
             cases: None,
             baseline: None,
             base_tests: None,
+            lines: None,
             warnings: Vec::new(),
             at: Timestamp(1),
         };

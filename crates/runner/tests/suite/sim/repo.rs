@@ -162,6 +162,15 @@ impl Workspace for SimWorkspace {
                 .call(|| Ok(self.0.branches.lock().unwrap().get(name).cloned())),
         )
     }
+
+    fn diff<'a>(
+        &'a self,
+        _: &'a Project,
+        base: &'a str,
+        commit: &'a str,
+    ) -> BoxFuture<'a, Result<String>> {
+        Box::pin(self.0.call(move || Ok(format!("{base}..{commit}"))))
+    }
 }
 
 /// One clone.
@@ -320,6 +329,7 @@ fn change_to(text: Option<String>) -> Change {
     Change {
         files: text.iter().map(|_| "src/lib.rs".to_owned()).collect(),
         diff: text.map(|text| format!("+{text}")).unwrap_or_default(),
+        lines: 1,
         weakened_tests: Vec::new(),
     }
 }

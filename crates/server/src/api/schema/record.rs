@@ -118,6 +118,9 @@ pub(crate) struct Proof {
     #[schema(required)]
     base_tests: Option<TestSummary>,
     warnings: Vec<Warning>,
+    /// The number of added and removed lines.
+    #[schema(nullable = false)]
+    lines: Option<u64>,
     /// Milliseconds since the Unix epoch.
     at: u64,
 }
@@ -215,6 +218,37 @@ pub(crate) struct PermissionOption {
 pub(crate) struct ApprovalDecision {
     #[schema(required)]
     option: Option<String>,
+    /// Milliseconds since the Unix epoch.
+    at: u64,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(crate) enum PushState {
+    Queued,
+    Pushing,
+    Pushed,
+    Failed,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct Push {
+    id: i64,
+    task_id: i64,
+    remote: String,
+    r#ref: String,
+    #[schema(required)]
+    commit: Option<String>,
+    #[schema(nullable = false)]
+    sent: Option<Vec<String>>,
+    #[schema(required)]
+    request: Option<String>,
+    state: PushState,
+    #[schema(required)]
+    error: Option<String>,
+    tries: u32,
+    #[schema(required)]
+    due_at: Option<u64>,
     /// Milliseconds since the Unix epoch.
     at: u64,
 }

@@ -108,7 +108,7 @@ async fn causes(
             text: output,
             next: format!("windlass task show {id}"),
         }),
-        TaskStatus::Completed if task.needs_review => causes.push(Cause {
+        TaskStatus::Completed if task.needs_review && task.landed.is_none() => causes.push(Cause {
             key: format!("review:{}", task.attempt),
             event: "needs_person",
             what: "needs a review",
@@ -116,6 +116,15 @@ async fn causes(
             next: format!("windlass task show {id}"),
         }),
         _ => {}
+    }
+    if let Some(landed) = &task.landed {
+        causes.push(Cause {
+            key: format!("landed:{}", landed.commit),
+            event: "landed",
+            what: "landed",
+            text: format!("commit {}, by {}", landed.commit, landed.by),
+            next: format!("windlass task show {id}"),
+        });
     }
     for push in store.pushes(id).await? {
         if push.state == PushState::Failed {

@@ -15,7 +15,7 @@ use crate::user_program::{UserProgram, run_as_user};
 
 /// Time limits of the desktop's program and of the configured command.
 const DESKTOP: Duration = Duration::from_secs(15);
-const COMMAND: Duration = Duration::from_secs(60);
+const COMMAND: Duration = Duration::from_secs(25);
 /// Delays between tries.
 const RETRIES: Backoff = Backoff::new(Duration::from_secs(2), Duration::from_secs(15 * 60));
 /// A notification that is older is dropped.

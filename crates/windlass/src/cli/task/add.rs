@@ -8,6 +8,7 @@ use super::super::exit::{CliError, Exit};
 use super::super::prompt_text;
 use super::super::queue::TaskQueue;
 use super::super::schedule;
+use super::best_of::BestOfArgs;
 use super::list;
 
 #[derive(Debug, Args)]
@@ -52,6 +53,8 @@ pub(super) struct Add {
     /// Add the task whenever it is due: minute hour day month weekday, in this machine's time zone
     #[arg(long, value_name = "EXPRESSION", conflicts_with_all = ["after", "key"])]
     cron: Option<String>,
+    #[command(flatten)]
+    best_of: BestOfArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -86,6 +89,7 @@ impl Add {
             tests: self.tests.names,
             edits_tests: self.tests.edits_tests,
             land: self.land,
+            best_of: self.best_of.read()?,
             ..NewTask::new(queue.project.id, title.trim())
         };
         if let Some(cron) = self.cron {

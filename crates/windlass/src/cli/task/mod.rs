@@ -3,6 +3,8 @@
 mod accept_setup;
 mod add;
 mod attach;
+mod best_of;
+mod candidates;
 mod change;
 mod edit;
 mod hand_back;

@@ -3,6 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use windlass_core::escape_line;
+use windlass_server::{CandidateRow, candidate_rows};
 use windlass_tasks::{
     Approval, Approvals, Attempt, AttemptStatus, Blocker, Correction, Landing, Proof, Push, Task,
     TaskId, TaskStatus, TestResult,
@@ -14,6 +15,7 @@ use super::super::exit::{CliError, Exit};
 use super::super::proof_lines::proof_lines;
 use super::super::queue::TaskQueue;
 use super::super::turn_printer::brief;
+use super::candidates::candidate_lines;
 use super::landed::{landing_lines, of_task};
 
 #[derive(Debug, Args)]
@@ -38,6 +40,7 @@ impl Show {
             proof: store.proof(self.id).await?,
             pushes: store.pushes(self.id).await?,
             landings: store.landings(of_task(self.id)).await?,
+            candidates: candidate_rows(&*store, self.id).await?,
         };
         if self.json {
             app.console.pretty_json(&details.json())?;
@@ -62,6 +65,7 @@ struct TaskDetails {
     proof: Option<Proof>,
     pushes: Vec<Push>,
     landings: Vec<Landing>,
+    candidates: Vec<CandidateRow>,
 }
 
 impl TaskDetails {
@@ -78,6 +82,7 @@ impl TaskDetails {
             "proof": self.proof,
             "pushes": self.pushes,
             "landings": self.landings,
+            "candidates": self.candidates,
         })
     }
 
@@ -115,6 +120,9 @@ impl TaskDetails {
         }
         if let Some(branch) = &task.branch {
             add("branch", branch);
+        }
+        for line in candidate_lines(&self.candidates) {
+            add("candidates", &line);
         }
         for push in &self.pushes {
             add("pushed", &push_line(push));

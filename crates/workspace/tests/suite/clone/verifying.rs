@@ -35,6 +35,7 @@ async fn prove(harness: &Harness, tests: &TestRunner) -> Proof {
         cases: None,
         baseline: None,
         base_tests: None,
+        lines: None,
         warnings: Vec::new(),
         at: Timestamp(0),
     }
