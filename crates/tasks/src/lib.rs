@@ -8,6 +8,7 @@
 mod access;
 mod approval;
 mod attempt;
+mod base;
 mod best_of;
 mod blocker;
 mod broadcast;
@@ -41,6 +42,7 @@ pub use attempt::{
     AgentSession, Attempt, AttemptStatus, Claim, Claimed, EarlierChange, LeaseStatus,
     MAX_CORRECTIONS, Outcome, Release,
 };
+pub use base::{BasePart, DependencyChange};
 pub use best_of::{BestOf, MAX_CANDIDATES};
 pub use blocker::{Answer, Blocker};
 pub use broadcast::{Broadcast, EventFilter, LoggedEvent};
@@ -74,7 +76,7 @@ pub use schedule::{DueRun, MAX_SCHEDULES, NewSchedule, Schedule};
 pub use steering::{MAX_NOTE_BYTES, MAX_PAUSE_REASON_BYTES, TaskEdit, WorkerPause};
 pub use store::{
     Approvals, AttemptRecords, Blockers, EventLog, Landings, Leases, Notifications, Projects,
-    Pushes, Reviews, Schedules, Steering, StoreError, StoreFuture, StoreResult, TakeOver,
+    Pushes, Reviews, Schedules, Stacks, Steering, StoreError, StoreFuture, StoreResult, TakeOver,
     TaskQueue, TaskStore, Traces,
 };
 pub use task::{

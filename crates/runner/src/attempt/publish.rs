@@ -232,6 +232,7 @@ fn proof(
     };
     Proof {
         base: working_copy.base().to_owned(),
+        base_parts: Vec::new(),
         commit: commit.id.clone(),
         tree: commit.tree.clone(),
         base_tests: base_tests.map(|result| TestSummary::new(result, verdict.base_cases)),

@@ -62,6 +62,10 @@ pub(crate) struct NewTaskBody {
     /// Land the change on its target branch when it is proved.
     #[serde(default)]
     land: bool,
+    /// The branch that the work is for. Default: the one that is checked out when an attempt starts.
+    #[schema(nullable = false, min_length = 1, max_length = 200)]
+    #[schemars(length(min = 1, max = 200))]
+    target: Option<String>,
 }
 
 /// The names of [`WorkerKind`], for schemas.
@@ -119,6 +123,7 @@ impl NewTaskBody {
             tests: self.tests,
             edits_tests: self.edits_tests,
             land: self.land,
+            target: self.target.filter(|target| !target.is_empty()),
             ..defaults
         })
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use windlass_core::{Timestamp, TraceNode, Usage};
 use windlass_tasks::{
-    AgentMessage, AgentSession, Approval, AttemptRef, Blocker, Broadcast, Claim, Claimed,
+    AgentMessage, AgentSession, Approval, AttemptRef, BasePart, Blocker, Broadcast, Claim, Claimed,
     Correction, Dependency, Enqueued, Issue, LeaseStatus, LoggedEvent, NewTask, Outcome, Project,
     ProjectId, Proof, Review, ReviewDecision, Schedule, StoreError, StoreResult, Task, TaskId,
     TaskStatus, TestResult, WorkerPause,
@@ -65,6 +65,10 @@ pub(crate) struct Row {
     pub(crate) changes: BTreeMap<u32, String>,
     /// The changes of attempts up to this number are not continued.
     pub(crate) fresh: u32,
+    /// What attempts started from.
+    pub(crate) bases: BTreeMap<u32, (String, Vec<BasePart>)>,
+    /// The commit of the last completed attempt, and the changes in its base.
+    pub(crate) published: Option<(String, Vec<BasePart>)>,
 }
 
 /// The store's time: the monotonic time for leases, and the wall clock for display.
@@ -327,6 +331,7 @@ impl Memory {
                 if let Some(proof) = &proof {
                     row.proofs.insert(attempt.number, (**proof).clone());
                 }
+                row.task.outdated = false;
                 row.proof = proof.map(|proof| *proof);
                 row.intents.clear();
                 TaskStatus::Completed
@@ -363,6 +368,9 @@ impl Memory {
         self.set_status(attempt.task, status, agent_id, now);
         if has_candidates && status.is_final() {
             self.cancel_candidates(attempt.task, now)?;
+        }
+        if status == TaskStatus::Completed {
+            self.outdate_after(attempt.task, now)?;
         }
         Ok(self.rows[&attempt.task].task.clone())
     }
@@ -408,6 +416,8 @@ impl Row {
             corrections: Vec::new(),
             changes: BTreeMap::new(),
             fresh: 0,
+            bases: BTreeMap::new(),
+            published: None,
         }
     }
 }

@@ -15,6 +15,7 @@ mod store_outbox;
 mod store_records;
 mod store_reviews;
 mod store_schedules;
+mod store_stacks;
 mod store_steering;
 
 pub(crate) mod check;
