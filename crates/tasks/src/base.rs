@@ -31,3 +31,44 @@ pub struct DependencyChange {
     /// The task is about the tests themselves.
     pub edits_tests: bool,
 }
+
+/// What the base of an attempt is made of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BaseRequest {
+    /// The branch that the work is for. `None` selects the one that is checked out.
+    pub target: Option<String>,
+    /// The changes of dependencies, in the order in which they are merged.
+    pub changes: Vec<BaseChange>,
+    /// Keeps a conflict of the last change in the files, for an agent to resolve.
+    pub keeps_conflicts: bool,
+}
+
+/// A change to merge into a base, unless the target contains it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseChange {
+    /// The change.
+    pub part: BasePart,
+    /// The commit with which it landed. If the target contains that one, the change is not merged.
+    pub landed: Option<String>,
+}
+
+/// A change that cannot be merged into a base.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseConflict {
+    /// The change.
+    pub part: BasePart,
+    /// The changes that it conflicts with. Empty: it conflicts with the target.
+    pub with: Vec<BasePart>,
+    /// The conflicting files, limited in number.
+    pub files: Vec<ConflictingFile>,
+}
+
+/// A file that two changes edit differently.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConflictingFile {
+    /// The path, relative to the root.
+    pub path: String,
+    /// The conflicting lines of both sides between conflict markers, limited in size. Empty if the file is not text,
+    /// or one side deleted it.
+    pub lines: String,
+}

@@ -42,7 +42,9 @@ pub use attempt::{
     AgentSession, Attempt, AttemptStatus, Claim, Claimed, EarlierChange, LeaseStatus,
     MAX_CORRECTIONS, Outcome, Release,
 };
-pub use base::{BasePart, DependencyChange};
+pub use base::{
+    BaseChange, BaseConflict, BasePart, BaseRequest, ConflictingFile, DependencyChange,
+};
 pub use best_of::{BestOf, MAX_CANDIDATES};
 pub use blocker::{Answer, Blocker};
 pub use broadcast::{Broadcast, EventFilter, LoggedEvent};
@@ -87,5 +89,5 @@ pub use verifier::{
     BaseTests, Baseline, Check, CheckRequest, Obstacle, TestPlan, TestRun, Verifier,
 };
 pub use workspace::{
-    Change, Commit, FileAction, FileChange, StaleCopy, StartPoint, WorkingCopy, Workspace,
+    Change, Commit, FileAction, FileChange, Opened, StaleCopy, StartPoint, WorkingCopy, Workspace,
 };

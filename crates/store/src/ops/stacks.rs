@@ -10,7 +10,7 @@ use super::outdated::{mark_outdated, outdate_dependents};
 use super::{enqueue, finish, tasks};
 use crate::connection::DbConnection;
 use crate::sql::{Sql, args, decode_error, sql};
-use crate::task_row::{self, fence};
+use crate::task_row::{self, columns, fence};
 
 /// Adds the task that merges conflicting dependencies, and lets the attempt's task wait for it.
 pub(crate) async fn wait_for_merge(
@@ -21,10 +21,7 @@ pub(crate) async fn wait_for_merge(
     const UNLINK: Sql = sql!("DELETE FROM dependency WHERE task_id = $1 AND on_id = $2");
     tasks::lock_graph(db).await?;
     fence(db, attempt).await?;
-    let added = enqueue::enqueue(db, std::slice::from_ref(merge), false).await?;
-    let Some(merge) = added.into_iter().next().map(|added| added.task) else {
-        return Err(decode_error("task", "nothing was added"));
-    };
+    let merge = find_or_add(db, merge).await?;
     let is_known = dependency_changes(db, attempt.task).await?;
     if merge.id == attempt.task || is_known.iter().any(|known| known.task == merge.id) {
         return Err(StoreError::Refused(format!(
@@ -40,6 +37,24 @@ pub(crate) async fn wait_for_merge(
     let reason = format!("waiting for task {}: {}", merge.id, merge.title);
     release(db, attempt, reason).await?;
     task_row::get(db, merge.id).await.map(|row| row.task)
+}
+
+/// Returns the task that merges these changes. It may have been added for another task, with another description.
+async fn find_or_add(db: &mut DbConnection, merge: &NewTask) -> StoreResult<Task> {
+    const BY_KEY: Sql = sql!(
+        "SELECT ",
+        columns!(),
+        " FROM task WHERE idempotency_key = $1"
+    );
+    let key = merge.idempotency_key.as_deref();
+    if let Some(row) = db.fetch_optional(BY_KEY, args![key]).await? {
+        return Ok(task_row::from_row(&row)?.task);
+    }
+    let added = enqueue::enqueue(db, std::slice::from_ref(merge), false).await?;
+    match added.into_iter().next() {
+        Some(added) => Ok(added.task),
+        None => Err(decode_error("task", "nothing was added")),
+    }
 }
 
 /// Makes a completed dependency outdated, and lets the attempt's task wait for it.

@@ -97,7 +97,7 @@ impl Memory {
     }
 
     /// Sets the status of a task and appends the event.
-    pub(super) fn set_status(&mut self, id: TaskId, status: TaskStatus, agent_id: &str, now: Now) {
+    pub(crate) fn set_status(&mut self, id: TaskId, status: TaskStatus, agent_id: &str, now: Now) {
         let Some(row) = self.rows.get_mut(&id) else {
             return;
         };
@@ -117,6 +117,9 @@ impl Memory {
         self.append_event(message, now);
         if matches!(status, TaskStatus::Failed | TaskStatus::Cancelled) {
             self.block_dependents(id, status, now);
+        }
+        if status == TaskStatus::Pending {
+            self.block_if_hopeless(id, now);
         }
     }
 

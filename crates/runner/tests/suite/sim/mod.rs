@@ -9,6 +9,7 @@ pub(crate) mod harness;
 pub(crate) mod memory;
 mod new_task;
 pub(crate) mod repo;
+pub(crate) mod stacked;
 pub(crate) mod store;
 mod store_landings;
 mod store_outbox;

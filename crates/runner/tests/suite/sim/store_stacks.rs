@@ -102,6 +102,18 @@ impl Memory {
         Ok(self.row(id)?.task.clone())
     }
 
+    /// Blocks a pending task if a task that it depends on has ended without success meanwhile.
+    pub(crate) fn block_if_hopeless(&mut self, id: TaskId, now: Now) {
+        let dependencies = self.rows[&id].task.dependencies.clone();
+        let is_hopeless = dependencies.iter().any(|on| {
+            let on = self.rows.get(on).map(|row| row.task.status);
+            matches!(on, Some(TaskStatus::Failed | TaskStatus::Cancelled))
+        });
+        if is_hopeless {
+            self.set_status(id, TaskStatus::Blocked, "worker", now);
+        }
+    }
+
     /// Makes a completed task and those that build on it outdated.
     pub(crate) fn outdate(&mut self, id: TaskId, now: Now) -> StoreResult<()> {
         self.reopen(id, now)?;
