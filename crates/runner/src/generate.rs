@@ -42,6 +42,7 @@ pub async fn generate_code(
         reviews: Vec::new(),
         note: String::new(),
         messages: String::new(),
+        outdated: None,
     };
     let prompt = prompt_context.generate_prompt(&[]);
     let task = call(agent, "generate_code", prompt, schema(false));

@@ -38,5 +38,5 @@ pub use result::{Budget, ResultStatus, TaskResult};
 pub use review::{AgentReview, ChangeReviewer, review_change};
 pub use runner::{ClaimedTask, Runner, StopSignals};
 pub use schedule::{Cron, CronError, local_time, zone_name};
-pub use settings::{CommitSettings, RunnerSettings};
+pub use settings::{CommitSettings, ConflictPolicy, RunnerSettings};
 pub use worker::{Worker, WorkerReport};

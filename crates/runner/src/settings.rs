@@ -8,6 +8,16 @@ use windlass_tasks::MAX_CORRECTIONS;
 
 use crate::Budget;
 
+/// What happens when the changes of a task's dependencies conflict.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ConflictPolicy {
+    /// An agent merges them, in a task of its own.
+    #[default]
+    Agent,
+    /// A person is asked first.
+    Ask,
+}
+
 /// Settings of attempts. The defaults are those of the worker's contract.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunnerSettings {
@@ -41,6 +51,8 @@ pub struct RunnerSettings {
     pub commit: CommitSettings,
     /// Every task that a worker claims lands when it is proved.
     pub auto_land: bool,
+    /// What happens when the changes of a task's dependencies conflict.
+    pub conflicts: ConflictPolicy,
 }
 
 /// Messages of commits. `{{title}}`, `{{explanation}}`, `{{task}}` and `{{agent}}` are replaced.
@@ -80,6 +92,7 @@ impl Default for RunnerSettings {
             open_network: Vec::new(),
             commit: CommitSettings::default(),
             auto_land: false,
+            conflicts: ConflictPolicy::default(),
         }
     }
 }

@@ -13,7 +13,8 @@ use crate::sql::{Row, Sql, args, decode_error, sql};
 macro_rules! columns {
     () => {
         "id, project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, idempotency_key, \
-         attempt, tries, max_attempts, output, unverified, needs_review, tests, edits_tests, fresh, paused, land, landed_commit, landed_at, landed_by, review, branch, usage, cancel_requested, held, created_at, \
+         attempt, tries, max_attempts, output, unverified, needs_review, tests, edits_tests, fresh, paused, target, outdated, merges, \
+         land, landed_commit, landed_at, landed_by, review, branch, usage, cancel_requested, held, created_at, \
          updated_at, completed_at, best_of, candidate_of, \
          (SELECT string_agg(CAST(on_id AS TEXT), ',' ORDER BY on_id) FROM dependency WHERE task_id = task.id) AS needs"
     };
@@ -88,6 +89,9 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
         candidate_of: row.opt_int("candidate_of")?,
         land: row.flag("land")?,
         landed: landed(row)?,
+        target: row.opt_text("target")?,
+        outdated: row.flag("outdated")?,
+        merges: row.flag("merges")?,
         branch: row.opt_text("branch")?,
         usage: if usage.is_empty() {
             Usage::default()

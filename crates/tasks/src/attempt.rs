@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use windlass_core::{Timestamp, Usage};
 
+use crate::base::BasePart;
 use crate::id::{AttemptNumber, AttemptRef, ProjectId, TaskId};
 use crate::proof::Proof;
 use crate::task::{Task, WorkerKind};
@@ -181,6 +182,12 @@ pub struct Attempt {
     /// The agent's last session, if it has one that can be resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<AgentSession>,
+    /// The commit that the attempt started from. `None` until its working copy is opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The changes of other tasks in the base that were not in its target yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub base_parts: Vec<BasePart>,
     /// The usage of the attempt.
     pub usage: Usage,
 }

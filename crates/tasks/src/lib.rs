@@ -8,6 +8,7 @@
 mod access;
 mod approval;
 mod attempt;
+mod base;
 mod best_of;
 mod blocker;
 mod broadcast;
@@ -40,6 +41,9 @@ pub use approval::{Approval, ApprovalDecision, NewApproval};
 pub use attempt::{
     AgentSession, Attempt, AttemptStatus, Claim, Claimed, EarlierChange, LeaseStatus,
     MAX_CORRECTIONS, Outcome, Release,
+};
+pub use base::{
+    BaseChange, BaseConflict, BasePart, BaseRequest, ConflictingFile, DependencyChange,
 };
 pub use best_of::{BestOf, MAX_CANDIDATES};
 pub use blocker::{Answer, Blocker};
@@ -74,7 +78,7 @@ pub use schedule::{DueRun, MAX_SCHEDULES, NewSchedule, Schedule};
 pub use steering::{MAX_NOTE_BYTES, MAX_PAUSE_REASON_BYTES, TaskEdit, WorkerPause};
 pub use store::{
     Approvals, AttemptRecords, Blockers, EventLog, Landings, Leases, Notifications, Projects,
-    Pushes, Reviews, Schedules, Steering, StoreError, StoreFuture, StoreResult, TakeOver,
+    Pushes, Reviews, Schedules, Stacks, Steering, StoreError, StoreFuture, StoreResult, TakeOver,
     TaskQueue, TaskStore, Traces,
 };
 pub use task::{
@@ -85,5 +89,5 @@ pub use verifier::{
     BaseTests, Baseline, Check, CheckRequest, Obstacle, TestPlan, TestRun, Verifier,
 };
 pub use workspace::{
-    Change, Commit, FileAction, FileChange, StaleCopy, StartPoint, WorkingCopy, Workspace,
+    Change, Commit, FileAction, FileChange, Opened, StaleCopy, StartPoint, WorkingCopy, Workspace,
 };

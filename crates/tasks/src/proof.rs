@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 use windlass_core::Timestamp;
 
+use crate::base::BasePart;
 use crate::cases::CaseChanges;
 use crate::record::{TestCounts, TestResult};
 
@@ -13,6 +14,9 @@ use crate::record::{TestCounts, TestResult};
 pub struct Proof {
     /// The commit the attempt started from.
     pub base: String,
+    /// The changes of other tasks in the base that were not in its target yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub base_parts: Vec<BasePart>,
     /// The commit that contains the change.
     pub commit: String,
     /// The hash of that commit's tree.

@@ -180,6 +180,15 @@ pub struct Task {
     /// The commit with which the change landed on its target branch.
     #[serde(default)]
     pub landed: Option<Landed>,
+    /// The branch that the work is for. `None` selects the one that is checked out when an attempt starts.
+    #[serde(default)]
+    pub target: Option<String>,
+    /// It was completed, and then a change in its base was replaced. A worker brings it up to date.
+    #[serde(default)]
+    pub outdated: bool,
+    /// The task merges the changes of its dependencies: it starts with their conflicts in the files.
+    #[serde(default)]
+    pub merges: bool,
     /// The branch that contains the change.
     pub branch: Option<String>,
     /// The usage of all attempts.
@@ -229,6 +238,12 @@ pub struct NewTask {
     /// The task lands on its target branch when it is proved.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub land: bool,
+    /// The branch that the work is for. `None` selects the one that is checked out when an attempt starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The task merges the changes of its dependencies: it starts with their conflicts in the files.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merges: bool,
 }
 
 impl NewTask {
@@ -250,6 +265,8 @@ impl NewTask {
             edits_tests: false,
             best_of: None,
             land: false,
+            target: None,
+            merges: false,
         }
     }
 }

@@ -5,25 +5,55 @@ use std::path::{Path, PathBuf};
 
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
-use windlass_core::Result;
+use windlass_core::{Error, Result};
 
+use crate::base::{BaseConflict, BasePart, BaseRequest};
 use crate::id::AttemptRef;
 use crate::project::Project;
 
 /// A working copy left over from an attempt whose worker died, with that attempt.
 pub type StaleCopy = (AttemptRef, Box<dyn WorkingCopy>);
 
+/// The result of opening a working copy.
+#[derive(Debug)]
+pub enum Opened {
+    /// The working copy.
+    Copy(Box<dyn WorkingCopy>),
+    /// There is none, because the changes in its base conflict.
+    Conflict(BaseConflict),
+}
+
 /// Creates a working copy for each attempt and finds those left over after a crash.
 pub trait Workspace: fmt::Debug + Send + Sync {
-    /// Creates a working copy for the attempt at the project's current commit, its base. With `earlier`, the
-    /// commit that keeps an earlier attempt's change, the files also have that change.
+    /// Creates a working copy for the attempt. Its base is the requested target with the requested changes merged in.
+    /// With `earlier`, the commit that keeps an earlier attempt's change, the files also have that change.
     /// [`start`](WorkingCopy::start) says whether it could be applied.
+    fn open_on<'a>(
+        &'a self,
+        project: &'a Project,
+        attempt: AttemptRef,
+        base: &'a BaseRequest,
+        earlier: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Opened>>;
+
+    /// Creates a working copy for the attempt at the project's current commit.
     fn open<'a>(
         &'a self,
         project: &'a Project,
         attempt: AttemptRef,
         earlier: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Box<dyn WorkingCopy>>>;
+    ) -> BoxFuture<'a, Result<Box<dyn WorkingCopy>>> {
+        Box::pin(async move {
+            let base = BaseRequest::default();
+            match self.open_on(project, attempt, &base, earlier).await? {
+                Opened::Copy(copy) => Ok(copy),
+                Opened::Conflict(_) => {
+                    let problem = "a base without changes cannot have a conflict";
+                    Err(Error::InvalidInput(problem.to_owned()))
+                }
+            }
+        })
+    }
 
     /// Opens the working copies that no process uses and whose attempt is not live. The caller keeps their
     /// changes and closes them. Those that cannot be opened any more are removed.
@@ -58,6 +88,8 @@ pub enum StartPoint {
     Change,
     /// The base, because the earlier attempt's change cannot be applied to it, for this reason.
     NotApplied(String),
+    /// The base with the conflicts of the changes that it merges, in these files.
+    Conflict(Vec<String>),
 }
 
 /// The private clone of an attempt. Dropping it does not delete the files: it is found again by
@@ -68,6 +100,9 @@ pub trait WorkingCopy: fmt::Debug + Send + Sync {
 
     /// Returns the commit that the attempt started from.
     fn base(&self) -> &str;
+
+    /// Returns the changes of other tasks in the base that are not in its target.
+    fn base_parts(&self) -> &[BasePart];
 
     /// Returns where the files came from.
     fn start(&self) -> &StartPoint;

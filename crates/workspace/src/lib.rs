@@ -22,6 +22,7 @@ mod nested;
 pub mod paths;
 mod publish;
 mod setup;
+mod stack;
 mod test_runner;
 mod verify;
 mod versions;

@@ -12,6 +12,7 @@ use crate::change::{self, FileDiff};
 use crate::clone::{Clones, ScratchRepo};
 use crate::error::{Error, Result};
 use crate::git::{Git, PrivateGitDir, Repository};
+use crate::stack::{self, is_ancestor};
 
 /// The outcome of a merge or of its preview.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,23 +160,6 @@ pub(crate) async fn checked_out(git: &Git, repository: &Repository) -> Result<St
     }
 }
 
-pub(crate) async fn is_ancestor(
-    git: &Git,
-    private_git: &PrivateGitDir,
-    old: &str,
-    new: &str,
-) -> Result<bool> {
-    let output = private_git
-        .command(git)
-        .output(&["merge-base", "--is-ancestor", old, new])
-        .await?;
-    match output.code {
-        0 => Ok(true),
-        1 => Ok(false),
-        _ => Err(output.into_error()),
-    }
-}
-
 /// Creates a merge commit, or returns the conflicting files.
 async fn merge_commits(
     git: &Git,
@@ -203,28 +187,11 @@ pub(crate) async fn merge_trees(
     theirs: &str,
     base: Option<&str>,
 ) -> Result<Result<String, Vec<String>>> {
-    let base = base.map(|base| format!("--merge-base={base}"));
-    let mut args = vec![
-        "merge-tree",
-        "--write-tree",
-        "-z",
-        "--name-only",
-        "--no-messages",
-    ];
-    args.extend(base.as_deref());
-    args.extend([ours, theirs]);
-    let output = private_git.command(git).output(&args).await?;
-    if output.code > 1 {
-        return Err(output.into_error());
-    }
-    let conflicts = output.code == 1;
-    let mut fields = output.nul_separated()?.into_iter();
-    let tree = fields.next().unwrap_or_default();
-    if conflicts {
-        let files: BTreeSet<String> = fields.collect();
-        return Ok(Err(files.into_iter().collect()));
-    }
-    Ok(Ok(tree))
+    let merged = match base {
+        Some(base) => stack::apply_onto(git, private_git, ours, base, theirs).await?,
+        None => stack::merge_trees(git, private_git, ours, theirs).await?,
+    };
+    Ok(merged.map_err(|conflict| conflict.files))
 }
 
 /// Returns the files that the merge would change and that have uncommitted content.

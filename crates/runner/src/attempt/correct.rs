@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use windlass_tasks::{
-    Baseline, Broadcast, Change, Check, CheckRequest, Commit, Correction, TestResult, TestStatus,
-    WorkingCopy,
+    Baseline, Broadcast, Change, Check, CheckRequest, Commit, Correction, ReviewDecision,
+    StartPoint, TestResult, TestStatus, WorkingCopy,
 };
 
 use super::commit_message::commit_message;
@@ -11,6 +11,10 @@ use super::edit::{Edit, Editor};
 use super::verdict::{GreenVerdict, TestRules, Verdict, judge};
 use super::{AttemptContext, AttemptError, AttemptResult, prompts, questions, retry_transient};
 use crate::template::truncate_end;
+
+/// Maximum number and size of the files that are searched for conflict markers.
+const MAX_MERGED_FILES: usize = 1_000;
+const MAX_MERGED_BYTES: usize = 1 << 20;
 
 /// A commit that passed the tests.
 pub(super) struct VerifiedChange {
@@ -37,6 +41,8 @@ enum CheckOutcome {
     TestsFailed(Box<FailedTests>),
     NoChange,
     NotApplied(String),
+    /// These files still have conflict markers.
+    Unresolved(Vec<String>),
 }
 
 /// A change that did not pass.
@@ -45,6 +51,45 @@ struct FailedTests {
     result: TestResult,
     /// Why it is not green, each as a sentence.
     reasons: Vec<String>,
+}
+
+/// What became of the change of an outdated task.
+pub(super) enum EarlierChange {
+    /// It passes on the new base, so no agent is needed.
+    Passed(Box<VerifiedChange>),
+    /// An agent works on the task, for this reason if the task is outdated.
+    NeedsAgent(Option<String>),
+}
+
+/// Tests the change of an outdated task on its new base, without an agent.
+pub(super) async fn verify_earlier_change(
+    attempt: &AttemptContext<'_>,
+    working_copy: &dyn WorkingCopy,
+    baseline: Option<&Baseline>,
+) -> AttemptResult<EarlierChange> {
+    let has_requests = attempt.task.review == Some(ReviewDecision::RequestChanges);
+    if !attempt.task.outdated || has_requests {
+        return Ok(EarlierChange::NeedsAgent(None));
+    }
+    let problem = match working_copy.start() {
+        StartPoint::Change => {
+            let edit = Edit {
+                description: "Brought up to date with the changes that it builds on.".to_owned(),
+                ..Edit::default()
+            };
+            match check(attempt, working_copy, baseline, &edit).await? {
+                CheckOutcome::Passed(verified) => return Ok(EarlierChange::Passed(verified)),
+                problem => format!(
+                    "Its change was applied to the new base, and does not pass: {}.",
+                    problem.summary()
+                ),
+            }
+        }
+        StartPoint::NotApplied(why) => format!("Its change could not be applied: {why}."),
+        StartPoint::Base | StartPoint::Conflict(_) => "Its change is not in the files.".to_owned(),
+    };
+    attempt.report_activity("outdated", problem.clone()).await;
+    Ok(EarlierChange::NeedsAgent(Some(problem)))
 }
 
 /// Runs the first edit, the tests, and corrections until the change passes.
@@ -133,6 +178,12 @@ async fn check(
     if change.is_empty() {
         return Ok(CheckOutcome::NoChange);
     }
+    if attempt.task.merges {
+        let unresolved = unresolved_files(working_copy, &change.files).await?;
+        if !unresolved.is_empty() {
+            return Ok(CheckOutcome::Unresolved(unresolved));
+        }
+    }
     let passed = |tests| {
         CheckOutcome::Passed(Box::new(VerifiedChange {
             commit: commit.clone(),
@@ -163,6 +214,26 @@ async fn check(
             })),
         },
     )
+}
+
+/// Returns the files with conflict markers.
+async fn unresolved_files(
+    working_copy: &dyn WorkingCopy,
+    files: &[String],
+) -> AttemptResult<Vec<String>> {
+    let mut unresolved = Vec::new();
+    for path in files.iter().take(MAX_MERGED_FILES) {
+        let text = working_copy.read(path, MAX_MERGED_BYTES).await?;
+        let has_marker = |text: String| {
+            let is_marker =
+                |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
+            text.lines().any(is_marker)
+        };
+        if text.is_some_and(has_marker) {
+            unresolved.push(path.clone());
+        }
+    }
+    Ok(unresolved)
 }
 
 /// `_run_and_record_tests` of the worker's contract.
@@ -241,7 +312,7 @@ impl CheckOutcome {
                 TestStatus::Passed => TestStatus::Failed,
                 status => status,
             },
-            Self::NoChange | Self::NotApplied(_) => TestStatus::Error,
+            Self::NoChange | Self::NotApplied(_) | Self::Unresolved(_) => TestStatus::Error,
         }
     }
 
@@ -252,6 +323,10 @@ impl CheckOutcome {
             Self::TestsFailed(failed) => prompts::failure_report(&failed.result, &failed.reasons),
             Self::NoChange => prompts::no_change(),
             Self::NotApplied(why) => prompts::apply_failed(why),
+            Self::Unresolved(files) => format!(
+                "There are still conflict markers in {}. Resolve every conflict.",
+                files.join(", ")
+            ),
         }
     }
 
@@ -265,6 +340,9 @@ impl CheckOutcome {
             Self::NoChange => "the agent finished without changing any file".to_owned(),
             Self::NotApplied(why) => {
                 format!("the files could not be applied: {}", truncate_end(why, 500))
+            }
+            Self::Unresolved(files) => {
+                format!("conflict markers are left in {}", files.join(", "))
             }
         }
     }

@@ -76,7 +76,7 @@ impl AttemptContext<'_> {
         };
         let number = earlier.attempt;
         let message = match start {
-            StartPoint::Base => return,
+            StartPoint::Base | StartPoint::Conflict(_) => return,
             StartPoint::Change => format!("starting from the change of attempt {number}"),
             StartPoint::NotApplied(why) => {
                 format!("starting without the change of attempt {number}: {why}")

@@ -6,9 +6,11 @@
 
 mod agents;
 mod approve;
+mod base;
 mod budget;
 mod choose;
 mod commit_message;
+mod conflict;
 mod correct;
 mod edit;
 mod keep;
@@ -98,6 +100,12 @@ pub(crate) enum AttemptError {
     RetryLater { error: String, after: Duration },
     /// A person must answer a question first.
     Blocked { question: String },
+    /// The task waits for another one.
+    Waiting {
+        reason: String,
+        /// The store has already released the attempt.
+        is_released: bool,
+    },
 }
 
 pub(crate) type AttemptResult<T> = Result<T, AttemptError>;
@@ -141,6 +149,7 @@ impl std::fmt::Display for AttemptError {
             Self::Failed { error, .. } | Self::RetryLater { error, .. } => f.write_str(error),
             Self::TimedOut => ErrorCode::Timeout.fmt(f),
             Self::Blocked { question } => f.write_str(question),
+            Self::Waiting { reason, .. } => f.write_str(reason),
         }
     }
 }

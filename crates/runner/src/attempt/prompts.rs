@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use windlass_tasks::{
-    Blocker, Change, Landing, Review, TaskContext, TestResult, TestStatus, WorkerKind,
+    Blocker, Change, ConflictingFile, Landing, Review, TaskContext, TestResult, TestStatus,
+    WorkerKind,
 };
 
 use super::landing_prompt::not_landed_section;
@@ -37,6 +38,24 @@ pub(crate) struct PromptContext {
     pub(crate) note: String,
     /// What people said to the agents of this task, as a section.
     pub(crate) messages: String,
+    /// Why an agent must bring an outdated task up to date.
+    pub(crate) outdated: Option<String>,
+}
+
+/// Returns the conflicting files with both sides.
+pub(super) fn conflict_text(files: &[ConflictingFile]) -> String {
+    let mut text = String::new();
+    for ConflictingFile { path, lines } in files {
+        let _ = if lines.is_empty() {
+            writeln!(
+                text,
+                "`{path}`: one side deleted or renamed it, or it is not text.\n"
+            )
+        } else {
+            writeln!(text, "`{path}`:\n\n````\n{lines}````\n")
+        };
+    }
+    text
 }
 
 /// The text of a file, for a model without tools.
@@ -71,7 +90,12 @@ impl PromptContext {
         let review = review_section(&self.reviews, self.has_earlier_change);
         let has_change = self.has_earlier_change;
         let not_landed = self.not_landed.as_ref();
-        let earlier = match not_landed.map(|landing| not_landed_section(landing, has_change)) {
+        let not_landed = not_landed.map(|landing| not_landed_section(landing, has_change));
+        let outdated = self.outdated.as_ref().map(|state| {
+            let template = include_str!("../prompts/outdated.md");
+            render(template, &[("state", state)])
+        });
+        let earlier = match not_landed.or(outdated) {
             Some(text) => text,
             None if self.has_earlier_change && review.is_empty() => {
                 include_str!("../prompts/earlier-change.md").to_owned()

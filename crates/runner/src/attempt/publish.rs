@@ -190,7 +190,7 @@ async fn publish_with_retry(
 }
 
 /// Returns the commit of a branch of the task. Retries if the repository is busy.
-async fn branch_commit(
+pub(super) async fn branch_commit(
     attempt: &AttemptContext<'_>,
     branch: &str,
 ) -> AttemptResult<Option<String>> {
@@ -234,6 +234,7 @@ fn proof(
     };
     Proof {
         base: working_copy.base().to_owned(),
+        base_parts: working_copy.base_parts().to_vec(),
         commit: commit.id.clone(),
         tree: commit.tree.clone(),
         base_tests: base_tests.map(|result| TestSummary::new(result, verdict.base_cases)),

@@ -2,8 +2,8 @@
 
 use windlass_tasks::{Blocker, Obstacle, TaskId, TestResult};
 
-use super::prompts::{cases, fence};
-use crate::template::{render, truncate_end, truncate_middle};
+use super::prompts::cases;
+use crate::template::{fence, render, truncate_end, truncate_middle};
 
 /// Maximum number of failing tests in a question to a person.
 const MAX_QUESTION_CASES: usize = 5;

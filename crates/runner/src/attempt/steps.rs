@@ -5,8 +5,9 @@ use windlass_tasks::{
     TestPlan, WorkingCopy,
 };
 
+use super::base::open;
 use super::choose::choose;
-use super::correct::edit_until_passing;
+use super::correct::{EarlierChange, edit_until_passing, verify_earlier_change};
 use super::edit::Editor;
 use super::prompts::PromptContext;
 use super::publish::{publish, recover};
@@ -28,11 +29,17 @@ pub(super) async fn run_steps(attempt: &AttemptContext<'_>) -> AttemptResult<Fin
         Err(intent) => intent,
     };
     let baseline = baseline(attempt, working_copy).await?;
-    let prompt_context = prompt_context(attempt, working_copy, baseline.as_ref()).await?;
-    let agent = attempt.agent()?;
-    let mut editor = Editor::new(attempt, working_copy, agent, prompt_context);
-    let verified =
-        edit_until_passing(attempt, working_copy, baseline.as_ref(), &mut editor).await?;
+    let verified = match verify_earlier_change(attempt, working_copy, baseline.as_ref()).await? {
+        EarlierChange::Passed(verified) => *verified,
+        EarlierChange::NeedsAgent(problem) => {
+            let baseline = baseline.as_ref();
+            let mut context = prompt_context(attempt, working_copy, baseline).await?;
+            context.outdated = problem;
+            let agent = attempt.agent()?;
+            let mut editor = Editor::new(attempt, working_copy, agent, context);
+            edit_until_passing(attempt, working_copy, baseline, &mut editor).await?
+        }
+    };
     publish(attempt, working_copy, (baseline, verified), earlier_intent).await
 }
 
@@ -44,18 +51,6 @@ async fn set_land(attempt: &AttemptContext<'_>) -> AttemptResult<()> {
         retry_transient(&*runner.clock, set).await?;
     }
     Ok(())
-}
-
-async fn open<'a>(attempt: &'a AttemptContext<'_>) -> AttemptResult<&'a dyn WorkingCopy> {
-    let span = attempt.trace.span("clone");
-    let workspace = &attempt.runner.workspace;
-    let earlier = attempt.earlier_change().await?;
-    let commit = earlier.as_ref().map(|change| change.commit.as_str());
-    let opened = workspace.open(&attempt.project, attempt.at, commit).await;
-    span.finish_with(&opened);
-    let opened = opened?;
-    attempt.report_start(opened.start(), earlier.as_ref()).await;
-    Ok(&**attempt.working_copy.get_or_init(|| opened))
 }
 
 /// Tests the base, so that the task knows what failed before. Returns `None` if the project is configured to
@@ -145,6 +140,7 @@ async fn prompt_context(
         reviews,
         note: attempt.note().await?,
         messages: attempt.all_messages().await?,
+        outdated: None,
     })
 }
 

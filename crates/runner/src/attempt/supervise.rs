@@ -13,6 +13,7 @@ use windlass_tasks::{Broadcast, Outcome, Release, StoreError, TaskStatus};
 
 use super::agents::AttemptAgents;
 use super::budget::BudgetTracker;
+use super::conflict::merge_question;
 use super::keep::while_renewing;
 use super::lease::{Lease, LeaseLoss};
 use super::log::EventLog;
@@ -30,6 +31,8 @@ enum AttemptEnd {
     /// The outcome, with the code of its error if it has one.
     Finish(Outcome, ErrorCode),
     Release,
+    /// The task waits for another one. The flag says whether the store has released the attempt.
+    Waiting(String, bool),
     /// Nothing: every write would be rejected, or should be.
     Lost(String),
 }
@@ -114,6 +117,7 @@ async fn run_work(attempt: &AttemptContext<'_>) -> Result<FinishedWork, AttemptE
         }
         done => done,
     };
+    let done = ask_about_merge(attempt, done);
     if let Err(error @ (AttemptError::Failed { .. } | AttemptError::TimedOut)) = &done {
         attempt
             .report_activity("failed", format!("the attempt failed: {error}"))
@@ -121,6 +125,23 @@ async fn run_work(attempt: &AttemptContext<'_>) -> Result<FinishedWork, AttemptE
     }
     attempt.log.flush().await;
     done
+}
+
+/// Asks a person about a merge that an agent could not do, instead of failing the tasks that wait for it.
+fn ask_about_merge(
+    attempt: &AttemptContext<'_>,
+    done: Result<FinishedWork, AttemptError>,
+) -> Result<FinishedWork, AttemptError> {
+    let task = &attempt.task;
+    let is_last = attempt.at.number >= task.max_attempts;
+    let error = match done {
+        Err(AttemptError::Failed { error, again }) if task.merges && (is_last || !again) => error,
+        Err(AttemptError::Blocked { question }) if task.merges => question,
+        done => return done,
+    };
+    Err(AttemptError::Blocked {
+        question: merge_question(task, &error),
+    })
 }
 
 fn outcome(done: Result<FinishedWork, AttemptError>) -> AttemptEnd {
@@ -137,6 +158,10 @@ fn outcome(done: Result<FinishedWork, AttemptError>) -> AttemptEnd {
         },
         Err(AttemptError::RetryLater { error, .. }) => Outcome::Failed { error, again: true },
         Err(AttemptError::Blocked { question }) => Outcome::Blocked { question },
+        Err(AttemptError::Waiting {
+            reason,
+            is_released,
+        }) => return AttemptEnd::Waiting(reason, is_released),
         Err(AttemptError::Superseded(error)) => return AttemptEnd::Lost(error.to_string()),
     };
     AttemptEnd::Finish(outcome, code)
@@ -190,7 +215,15 @@ impl AttemptContext<'_> {
                     "{error}; the next attempt checks whether the change was published"
                 ))
             }
-            AttemptEnd::Release => self.released(lease).await,
+            AttemptEnd::Release => {
+                let reason = "the worker stopped before the attempt finished".to_owned();
+                self.released(lease, reason).await
+            }
+            AttemptEnd::Waiting(reason, false) => self.released(lease, reason).await,
+            AttemptEnd::Waiting(reason, true) => {
+                self.broadcast_status(TaskStatus::Pending);
+                self.result(ResultStatus::Released, reason, None)
+            }
             AttemptEnd::Finish(outcome, _) => match self.finish(lease, &outcome).await {
                 Ok(()) => self.result_for(outcome),
                 Err(error) => self.superseded(error.to_string()),
@@ -198,8 +231,7 @@ impl AttemptContext<'_> {
         }
     }
 
-    async fn released(&self, lease: &Lease<'_>) -> TaskResult {
-        let reason = "the worker stopped before the attempt finished".to_owned();
+    async fn released(&self, lease: &Lease<'_>, reason: String) -> TaskResult {
         let release = Release {
             reason: reason.clone(),
             usage: self.budget.usage(),

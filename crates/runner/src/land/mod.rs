@@ -147,8 +147,11 @@ impl Lander {
     pub async fn target(
         &self,
         project: &Project,
-        _task: &Task,
+        task: &Task,
     ) -> Result<Option<String>, windlass_core::Error> {
+        if let Some(target) = &task.target {
+            return Ok(Some(target.clone()));
+        }
         self.site.current_branch(project).await
     }
 

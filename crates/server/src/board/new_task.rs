@@ -63,6 +63,10 @@ pub(crate) struct NewTaskBody {
     /// Land the change on its target branch when it is proved.
     #[serde(default)]
     land: bool,
+    /// The branch that the work is for. Default: the one that is checked out when an attempt starts.
+    #[schema(nullable = false, min_length = 1, max_length = 200)]
+    #[schemars(length(min = 1, max = 200))]
+    target: Option<String>,
     /// Several agents do the task side by side, and the best change is kept.
     #[schema(nullable = false)]
     best_of: Option<BestOfBody>,
@@ -152,6 +156,7 @@ impl NewTaskBody {
             edits_tests: self.edits_tests,
             land: self.land,
             best_of: self.best_of.map(BestOfBody::best_of),
+            target: self.target.filter(|target| !target.is_empty()),
             ..defaults
         })
     }

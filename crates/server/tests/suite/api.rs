@@ -1,6 +1,7 @@
 //! The API against its OpenAPI document.
 
 use serde_json::{Value, json};
+use windlass_tasks::{Landings, NewLanding};
 
 use super::client::Response;
 use super::full_run::run_full_task;
@@ -158,12 +159,12 @@ async fn every_response_matches_the_openapi_document() {
     let harness = Harness::new().await;
     let document = OpenApi::fetch(&harness).await;
     run_full_task(&harness).await;
-    let landing = windlass_tasks::NewLanding {
+    let landing = NewLanding {
         task: 1,
         target: "main".to_owned(),
         by: "ada".to_owned(),
     };
-    let queued = windlass_tasks::Landings::enqueue_landing(&*harness.store, landing).await;
+    let queued = harness.store.enqueue_landing(landing).await;
     queued.unwrap();
     let token = json!({"name": "ci", "scopes": ["read"], "projects": [1], "expires_in_secs": 60});
     let created = harness.post("/tokens", &token).await;

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use windlass_core::{Timestamp, TraceNode, Usage};
 use windlass_tasks::{
-    AgentMessage, AgentSession, Approval, Approvals, Attempt, AttemptRecords, AttemptRef, Blocker,
-    Blockers, Broadcast, Claim, Claimed, ClaimedLandings, Correction, DueRun, EarlierChange,
-    Enqueued, EventFilter, EventLog, Issue, IssueId, Landing, LandingClaim, LandingFilter,
-    LandingOutcome, LandingToken, Landings, LeaseStatus, Leases, LoggedEvent, NewApproval,
-    NewIssue, NewLanding, NewProject, NewReview, NewSchedule, NewTask, Outcome, Project, ProjectId,
-    Projects, Proof, RecordId, Release, Review, Reviews, Schedule, Schedules, Steering, StoreError,
-    StoreFuture, TakeOver, Task, TaskEdit, TaskFilter, TaskId, TaskQueue, TaskStore, TestResult,
-    Traces, WorkerPause,
+    AgentMessage, AgentSession, Approval, Approvals, Attempt, AttemptRecords, AttemptRef, BasePart,
+    Blocker, Blockers, Broadcast, Claim, Claimed, ClaimedLandings, Correction, DependencyChange,
+    DueRun, EarlierChange, Enqueued, EventFilter, EventLog, Issue, IssueId, Landing, LandingClaim,
+    LandingFilter, LandingOutcome, LandingToken, Landings, LeaseStatus, Leases, LoggedEvent,
+    NewApproval, NewIssue, NewLanding, NewProject, NewReview, NewSchedule, NewTask, Outcome,
+    Project, ProjectId, Projects, Proof, RecordId, Release, Review, Reviews, Schedule, Schedules,
+    Stacks, Steering, StoreError, StoreFuture, TakeOver, Task, TaskEdit, TaskFilter, TaskId,
+    TaskQueue, TaskStore, TestResult, Traces, WorkerPause,
 };
 use windlass_tasks::{
     FollowStep, NewPush, Notification, NotificationClaim, NotificationEnd, Notifications, Push,
@@ -63,6 +63,12 @@ macro_rules! forward {
 }
 
 forward! {
+    Stacks {
+        dependency_changes(task: TaskId) -> Vec<DependencyChange>;
+        record_base(attempt: AttemptRef, base: String, parts: Vec<BasePart>) -> ();
+        wait_for_merge(attempt: AttemptRef, merge: NewTask) -> Task;
+        wait_for_update(attempt: AttemptRef, dependency: TaskId, reason: String) -> Task;
+    }
     Projects {
         store_id() -> String;
         add_project(project: NewProject) -> Project;

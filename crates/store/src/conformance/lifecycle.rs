@@ -316,6 +316,7 @@ pub(super) async fn p7_released_attempt_is_not_counted(on: StoreUnderTest) -> Ca
 pub(super) fn proof() -> Proof {
     Proof {
         base: "b".repeat(40),
+        base_parts: Vec::new(),
         commit: "c".repeat(40),
         tree: "d".repeat(40),
         command: vec!["cargo".to_owned(), "test".to_owned()],

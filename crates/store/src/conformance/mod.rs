@@ -46,6 +46,7 @@ mod outbox;
 mod promises;
 mod reviews;
 mod schedules;
+mod stacks;
 mod steering;
 mod take_over;
 mod user_actions;
@@ -205,6 +206,13 @@ cases![
     lifecycle::completed_task_has_time_and_proof,
     lifecycle::usage_is_summed_over_attempts,
     deps::task_waits_for_its_dependencies,
+    stacks::base_of_an_attempt_is_recorded,
+    stacks::changes_of_dependencies_are_in_order,
+    stacks::replaced_change_makes_dependants_outdated,
+    stacks::base_that_is_replaced_during_an_attempt_is_noticed,
+    stacks::released_task_waits_for_a_dependency_that_was_reset,
+    stacks::conflicting_dependencies_are_merged_by_one_task,
+    stacks::dependency_that_conflicts_with_its_target_is_outdated,
     deps::dependency_cycle_is_rejected,
     deps::failed_task_blocks_dependents_until_retried,
     deps::concurrent_completions_unblock_dependent,

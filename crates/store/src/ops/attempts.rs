@@ -180,7 +180,8 @@ pub(crate) async fn end(
 /// Lists the attempts at a task, oldest first.
 pub(crate) async fn list(db: &mut DbConnection, id: TaskId) -> StoreResult<Vec<Attempt>> {
     const LIST: Sql = sql!(
-        "SELECT number, worker, started_at, ended_at, ended, error, change_commit, session, usage FROM attempt ",
+        "SELECT number, worker, started_at, ended_at, ended, error, change_commit, session, base, base_parts, usage ",
+        "FROM attempt ",
         "WHERE task_id = $1 ORDER BY number LIMIT 10000"
     );
     task_row::get(db, id).await?;
@@ -206,6 +207,8 @@ fn attempt(row: &Row) -> StoreResult<Attempt> {
             Some(_) => Some(row.json("session")?),
             None => None,
         },
+        base: row.opt_text("base")?,
+        base_parts: row.json("base_parts")?,
         usage: if has_usage {
             row.json("usage")?
         } else {

@@ -22,6 +22,8 @@ const MAX_KEY_BYTES: usize = 512;
 /// Maximum number of tests that a task names, and the maximum size of a name.
 const MAX_TESTS: usize = 100;
 const MAX_TEST_BYTES: usize = 1 << 10;
+/// Maximum size of the name of a target branch.
+const MAX_TARGET_BYTES: usize = 200;
 
 /// Validates tasks, as far as possible without reading the store.
 pub(crate) fn check(tasks: &[NewTask]) -> StoreResult<()> {
@@ -69,6 +71,13 @@ fn check_one(task: &NewTask, batch: usize) -> StoreResult<()> {
     if task.tests.len() > MAX_TESTS || has_long_name() {
         return rejected(format!(
             "{title:?} may name {MAX_TESTS} tests of {MAX_TEST_BYTES} bytes each"
+        ));
+    }
+    if let Some(target) = &task.target
+        && (target.is_empty() || target.len() > MAX_TARGET_BYTES)
+    {
+        return rejected(format!(
+            "the target branch of {title:?} must have 1 to {MAX_TARGET_BYTES} bytes"
         ));
     }
     if task.priority > 4 {
@@ -228,8 +237,8 @@ async fn check_parents(db: &mut DbConnection, new: &NewTask) -> StoreResult<()> 
 async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
     const ADD: Sql = sql!(
         "INSERT INTO task (project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, ",
-        "idempotency_key, wish, max_attempts, tests, edits_tests, land, created_at, updated_at) ",
-        "VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15) ",
+        "idempotency_key, wish, max_attempts, tests, edits_tests, land, target, merges, created_at, updated_at) ",
+        "VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $17) ",
         "ON CONFLICT (idempotency_key) DO NOTHING RETURNING ",
         columns!()
     );
@@ -253,6 +262,8 @@ async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
         tests.as_str(),
         new.edits_tests,
         new.land,
+        new.target.as_deref(),
+        new.merges,
         db.now(),
     ];
     match db.fetch_returning(ADD, values).await?.first() {

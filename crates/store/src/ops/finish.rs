@@ -6,7 +6,7 @@ use windlass_tasks::{
 };
 
 use super::attempts::{self, AttemptEndRow};
-use super::{approvals, blockers, candidates, dependents};
+use super::{approvals, blockers, candidates, dependents, outdated, records};
 use crate::connection::DbConnection;
 use crate::events::status;
 use crate::sql::{Sql, args, json, sql};
@@ -73,7 +73,14 @@ pub(crate) async fn finish(
     {
         blockers::insert(db, &row.task, attempt.number, question).await?;
     }
-    apply_next_state(db, &row, next, usage, row.task.kind.agent_id()).await
+    let task = apply_next_state(db, &row, next, usage, row.task.kind.agent_id()).await?;
+    if task.status != TaskStatus::Completed {
+        return Ok(task);
+    }
+    // Also that of the candidate that was chosen.
+    let proof = records::proof(db, attempt.task).await?;
+    outdated::published(db, attempt, proof.as_ref()).await?;
+    Ok(task_row::get(db, attempt.task).await?.task)
 }
 
 /// Releases an attempt. Its number is consumed, but the attempt does not count towards the task's limit.
@@ -241,7 +248,9 @@ async fn apply_next_state(
 ) -> StoreResult<Task> {
     const UPDATE: Sql = sql!(
         "UPDATE task SET status = $2, output = $3, branch = $4, unverified = $5, needs_review = $6, usage = $7, ",
-        "review = CASE WHEN $2 = 'completed' THEN NULL ELSE review END, tries = tries - $8, cancel_requested = 0, lease_until = 0, updated_at = $9, completed_at = $10 WHERE id = $1"
+        "review = CASE WHEN $2 = 'completed' THEN NULL ELSE review END, ",
+        "outdated = CASE WHEN $2 = 'completed' THEN 0 ELSE outdated END, tries = tries - $8, cancel_requested = 0, ",
+        "lease_until = 0, updated_at = $9, completed_at = $10 WHERE id = $1"
     );
     let task = &row.task;
     let mut total = task.usage.clone();
@@ -271,6 +280,9 @@ async fn apply_next_state(
     if next.status.is_final() || task.candidate_of.is_some() {
         let dependents = dependents::dependents(db, task.id).await?;
         dependents::update_dependents(db, dependents).await?;
+    } else if next.status == TaskStatus::Pending {
+        // A dependency may have been reset while the attempt ran.
+        dependents::update_dependents(db, vec![task.id]).await?;
     }
     Ok(task_row::get(db, task.id).await?.task)
 }

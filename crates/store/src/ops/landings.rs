@@ -24,7 +24,7 @@ const MAX_NAME_BYTES: usize = 1 << 10;
 macro_rules! landing_columns {
     () => {
         "landings.id AS id, landings.project_id AS project_id, landings.task_id AS task_id, \
-         landings.attempt AS attempt, target, requested_by, state, worker, token, intents, landed_as, reason, cases, \
+         landings.attempt AS attempt, landings.target AS target, requested_by, state, worker, token, intents, landed_as, reason, cases, \
          landings.created_at AS created_at, ended_at, \
          (SELECT string_agg(CAST(on_id AS TEXT), ',' ORDER BY on_id) FROM dependency JOIN task AS needed \
          ON needed.id = on_id WHERE dependency.task_id = landings.task_id AND needed.landed_commit IS NULL) AS needs"

@@ -54,6 +54,10 @@ const MIGRATIONS: &[Sql] = &[
         sqlite: include_str!("../../migrations/sqlite/0009_reviews.sql"),
         postgres: include_str!("../../migrations/postgres/0009_reviews.sql"),
     },
+    Sql {
+        sqlite: include_str!("../../migrations/sqlite/0010_stack.sql"),
+        postgres: include_str!("../../migrations/postgres/0010_stack.sql"),
+    },
 ];
 
 /// The objects that the newest schema has in PostgreSQL. `tests/suite/real_postgres.rs` compares them with the

@@ -13,6 +13,7 @@ mod queue;
 mod records;
 mod reviews;
 mod schedules;
+mod stacks;
 mod steering;
 mod take_over;
 mod traces;

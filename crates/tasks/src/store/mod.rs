@@ -13,6 +13,7 @@ mod queue;
 mod records;
 mod reviews;
 mod schedules;
+mod stacks;
 mod steering;
 mod take_over;
 mod traces;
@@ -30,6 +31,7 @@ pub use queue::TaskQueue;
 pub use records::AttemptRecords;
 pub use reviews::Reviews;
 pub use schedules::Schedules;
+pub use stacks::Stacks;
 pub use steering::Steering;
 pub use take_over::TakeOver;
 pub use traces::Traces;
@@ -69,6 +71,7 @@ pub trait TaskStore:
     + Reviews
     + Schedules
     + TakeOver
+    + Stacks
 {
 }
 
@@ -88,5 +91,6 @@ impl<T> TaskStore for T where
         + Reviews
         + Schedules
         + TakeOver
+        + Stacks
 {
 }

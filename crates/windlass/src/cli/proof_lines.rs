@@ -1,6 +1,6 @@
 //! A proof as text for a person: the warnings first.
 
-use windlass_tasks::{CaseChanges, Proof, TestCounts, TestSummary};
+use windlass_tasks::{BasePart, CaseChanges, Proof, TestCounts, TestSummary};
 
 /// How many cases of one kind are listed.
 const MAX_CASES: usize = 20;
@@ -17,7 +17,7 @@ pub(super) fn proof_lines(proof: &Proof) -> Vec<(&'static str, String)> {
         format!(
             "commit {} on {}",
             short_hash(&proof.commit),
-            short_hash(&proof.base)
+            base_line(&proof.base, &proof.base_parts)
         ),
     ));
     lines.push(("tree", proof.tree.clone()));
@@ -36,6 +36,17 @@ pub(super) fn proof_lines(proof: &Proof) -> Vec<(&'static str, String)> {
     }
     lines.push(("log sha256", proof.log_sha256.clone()));
     lines
+}
+
+/// Formats a base: its commit, and the changes of other tasks in it.
+pub(super) fn base_line(base: &str, parts: &[BasePart]) -> String {
+    let mut line = short_hash(base).to_owned();
+    for (at, part) in parts.iter().enumerate() {
+        let before = if at == 0 { " with" } else { "," };
+        let commit = short_hash(&part.commit);
+        line.push_str(&format!("{before} task {} ({commit})", part.task));
+    }
+    line
 }
 
 fn summary_line(run: &TestSummary) -> String {

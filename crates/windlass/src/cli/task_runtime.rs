@@ -8,7 +8,8 @@ use sha2::{Digest, Sha256};
 use windlass_core::{Clock, Masker, SystemClock};
 use windlass_index::CodebaseContext;
 use windlass_runner::{
-    AgentResolver, Bus, CommitSettings, Lander, LandingSettings, Listener, Runner, RunnerSettings,
+    AgentResolver, Bus, CommitSettings, ConflictPolicy, Lander, LandingSettings, Listener, Runner,
+    RunnerSettings,
 };
 use windlass_sandbox::Sandbox;
 use windlass_tasks::{LandingStrategy, ProjectId, TaskStore};
@@ -184,6 +185,11 @@ pub(super) fn runner_settings(config: &Config) -> RunnerSettings {
             co_author: config.commit.co_author.clone(),
         },
         auto_land: config.land.auto == AutoLand::Proved,
+        conflicts: if config.tasks.conflicts == "ask" {
+            ConflictPolicy::Ask
+        } else {
+            ConflictPolicy::Agent
+        },
         ..RunnerSettings::default()
     }
 }

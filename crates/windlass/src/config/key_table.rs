@@ -15,7 +15,7 @@ pub use outbox::{NotifySettings, PublishSettings};
 pub use served::{AliasSettings, CompositeSettings, GatewaySettings};
 pub use tasks::{
     ChangeSettings, CommitKeys, LandSettings, LimitSettings, ReviewSettings, RunSettings,
-    SandboxSettings, StoreSettings, TestsSettings, WorkerSettings, WorkspaceSettings,
+    SandboxSettings, StoreSettings, TaskSettings, TestsSettings, WorkerSettings, WorkspaceSettings,
 };
 
 use serde_json::Value;
@@ -211,6 +211,7 @@ const TABLES: &[&[KeySpec]] = &[
     WorkerSettings::KEYS,
     LandSettings::KEYS,
     ReviewSettings::KEYS,
+    TaskSettings::KEYS,
     ChangeSettings::KEYS,
     SandboxSettings::KEYS,
     LimitSettings::KEYS,

@@ -51,8 +51,8 @@ pub use key::Key;
 pub use key_table::{
     AgentSettings, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, GatewaySettings,
     GeneralSettings, KEYS, KeySpec, LandSettings, LimitSettings, NotifySettings, PublishSettings,
-    ReviewSettings, RunSettings, SandboxSettings, StoreSettings, TestsSettings, Trust,
-    WorkerSettings, WorkspaceSettings,
+    ReviewSettings, RunSettings, SandboxSettings, StoreSettings, TaskSettings, TestsSettings,
+    Trust, WorkerSettings, WorkspaceSettings,
 };
 pub use kind::ValueKind;
 pub use notice::Notice;

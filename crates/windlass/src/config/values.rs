@@ -13,7 +13,7 @@ use super::{
     AgentSettings, Alias, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings,
     GatewaySettings, GeneralSettings, Key, LandSettings, LimitSettings, Notice, NotifySettings,
     Origin, PublishSettings, Result, ReviewSettings, RunSettings, SandboxSettings, StoreSettings,
-    TestsSettings, WorkerSettings, WorkspaceSettings, redact,
+    TaskSettings, TestsSettings, WorkerSettings, WorkspaceSettings, redact,
 };
 
 /// The configuration, merged from all layers. Each table of `windlass.toml` is a field.
@@ -50,6 +50,8 @@ pub struct Config {
     pub land: LandSettings,
     /// The reviews.
     pub review: ReviewSettings,
+    /// Tasks that build on each other.
+    pub tasks: TaskSettings,
     /// The changes of attempts that are kept.
     pub changes: ChangeSettings,
     /// The sandbox.
@@ -105,6 +107,7 @@ impl Config {
             worker: WorkerSettings::read(&tables["worker"])?,
             land: LandSettings::read(&tables["land"])?,
             review: ReviewSettings::read(&tables["review"])?,
+            tasks: TaskSettings::read(&tables["tasks"])?,
             changes: ChangeSettings::read(&tables["changes"])?,
             sandbox: SandboxSettings::read(&tables["sandbox"])?,
             limits: LimitSettings::read(&tables["limits"])?,

@@ -75,7 +75,7 @@ impl Statement {
                 } else {
                     TestVerdict::Passed
                 },
-                configuration: vec![commit("base", &proof.base)],
+                configuration: configuration(proof),
                 passed_tests: cases.fixed,
                 warned_tests: [cases.flaky, cases.skipped].concat(),
                 failed_tests: cases.still_failing,
@@ -131,6 +131,15 @@ fn subject(proof: &Proof) -> Vec<Resource> {
         },
     };
     vec![commit("commit", &proof.commit), tree]
+}
+
+/// Returns what the tested change is based on.
+fn configuration(proof: &Proof) -> Vec<Resource> {
+    let parts = proof.base_parts.iter();
+    let parts = parts.map(|part| commit(&format!("task-{}", part.task), &part.commit));
+    std::iter::once(commit("base", &proof.base))
+        .chain(parts)
+        .collect()
 }
 
 fn commit(name: &str, hash: &str) -> Resource {

@@ -51,6 +51,7 @@ mod run_contract;
 mod serve;
 mod serve_harness;
 mod setup_script;
+mod stacking;
 mod steering;
 mod store_location;
 mod take_over;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use futures::future::BoxFuture;
 use parking_lot::{Mutex, MutexGuard};
-use windlass_tasks::{Change, Commit, FileChange, StartPoint, WorkingCopy};
+use windlass_tasks::{BasePart, Change, Commit, FileChange, StartPoint, WorkingCopy};
 
 use super::{Clones, OpenClone, readable_dirs};
 use crate::blocking;
@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::keep;
 use crate::paths::Root;
 use crate::publish;
+use crate::stack::forget_base;
 
 /// The private clone of an attempt.
 #[derive(Debug)]
@@ -94,6 +95,10 @@ impl WorkingCopy for AttemptClone {
         &self.open_clone.base
     }
 
+    fn base_parts(&self) -> &[BasePart] {
+        &self.open_clone.base_parts
+    }
+
     fn start(&self) -> &StartPoint {
         &self.open_clone.start
     }
@@ -153,6 +158,10 @@ impl WorkingCopy for AttemptClone {
 
     fn close(self: Box<Self>) -> BoxFuture<'static, windlass_core::Result<()>> {
         let (dir, clone) = (self.clones.dir.clone(), self.open_clone.dir.clone());
-        Box::pin(async move { Ok(blocking(move || dir.remove(&clone)).await?) })
+        Box::pin(async move {
+            blocking(move || dir.remove(&clone)).await?;
+            forget_base(&self.clones, &self.open_clone).await;
+            Ok(())
+        })
     }
 }

@@ -35,10 +35,12 @@ use std::path::PathBuf;
 
 use futures::future::BoxFuture;
 use windlass_sandbox::Sandbox;
-use windlass_tasks::{AttemptRef, Project, StaleCopy, WorkingCopy, Workspace};
+use windlass_tasks::{AttemptRef, BaseRequest, Opened, Project, StaleCopy, WorkingCopy, Workspace};
 
 use crate::blocking;
+use crate::error::Error;
 use crate::git::{Git, Repository};
+use crate::stack::stacked_base;
 
 pub use attempt_clone::AttemptClone;
 pub(crate) use checkout::{Checkout, CheckoutSource};
@@ -46,7 +48,7 @@ pub(crate) use clones_dir::ClonesDir;
 pub(crate) use copied::copied_files;
 pub(crate) use landing_copy::TestCopy;
 pub(crate) use open::{OpenClone, cache_dir, test_command};
-pub(crate) use origin::{KEPT_REFS, Origin};
+pub(crate) use origin::{KEPT_REFS, Origin, kept_ref};
 pub use prepared::{Prepared, readable_dirs};
 pub(crate) use prepared::{git_dirs, prepared, private_git, record};
 pub(crate) use retention::PruneTimer;
@@ -112,19 +114,33 @@ impl Clones {
 }
 
 impl Workspace for Clones {
-    fn open<'a>(
+    fn open_on<'a>(
         &'a self,
         project: &'a Project,
         attempt: AttemptRef,
+        base: &'a BaseRequest,
         earlier: Option<&'a str>,
-    ) -> BoxFuture<'a, windlass_core::Result<Box<dyn WorkingCopy>>> {
+    ) -> BoxFuture<'a, windlass_core::Result<Opened>> {
         Box::pin(async move {
             let repository = Repository::find(&project.root)?;
-            let (format, base) = repository.head(&self.git).await?;
+            let (format, head) = repository.head(&self.git).await?;
+            let target = match &base.target {
+                None => head,
+                Some(branch) => {
+                    let found = repository.branch(&self.git, branch).await?;
+                    let missing = || Error::branch(branch, "does not exist: create it first");
+                    found.ok_or_else(missing)?.commit
+                }
+            };
+            let at = (format.as_str(), target.as_str());
+            let base = match stacked_base(self, &repository, at, attempt, base).await? {
+                Ok(base) => base,
+                Err(conflict) => return Ok(Opened::Conflict(conflict)),
+            };
             let clone =
-                OpenClone::create(self, repository, (&format, &base), attempt, earlier).await?;
-            let copy: Box<dyn WorkingCopy> = Box::new(AttemptClone::new(self.clone(), clone));
-            Ok(copy)
+                OpenClone::create(self, repository, (&format, base), attempt, earlier).await?;
+            let copy = AttemptClone::new(self.clone(), clone);
+            Ok(Opened::Copy(Box::new(copy)))
         })
     }
 

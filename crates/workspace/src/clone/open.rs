@@ -5,16 +5,17 @@ use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use windlass_tasks::{AttemptRef, StartPoint};
+use windlass_tasks::{AttemptRef, BasePart, StartPoint};
 
 use super::clones_dir::clone_name;
 use super::copied::copy_files;
 use super::meta::{META_DIR, meta_path};
 use super::origin::{Origin, kept_ref};
-use super::start::{Start, start_from};
+use super::start::{Start, start_from, start_with_conflict};
 use super::{Clones, lfs, names, submodules};
 use crate::error::{Error, Result};
 use crate::git::{PrivateGitDir, Repository, has_no_tags, small_file, write};
+use crate::stack::StackedBase;
 use crate::test_runner::detect;
 
 /// Where the clone came from, in the directory of Windlass's own files.
@@ -25,6 +26,8 @@ pub(super) const ORIGIN_FILE: &str = "origin";
 pub(crate) struct OpenClone {
     pub(crate) repository: Repository,
     pub(crate) base: String,
+    /// The changes of other tasks in the base. Not known of a clone that a dead process left.
+    pub(crate) base_parts: Vec<BasePart>,
     /// The directory that contains the clone and its metadata.
     pub(crate) dir: PathBuf,
     /// The clone itself.
@@ -39,20 +42,21 @@ pub(crate) struct OpenClone {
 }
 
 impl OpenClone {
-    /// Creates the clone of an attempt with the files of the commit `base` and the change that the
-    /// commit `earlier` keeps.
+    /// Creates the clone of an attempt with the files of its base and the change that the commit
+    /// `earlier` keeps.
     pub(crate) async fn create(
         clones: &Clones,
         repository: Repository,
-        (format, base): (&str, &str),
+        (format, stacked): (&str, StackedBase),
         attempt: AttemptRef,
         earlier: Option<&str>,
     ) -> Result<Self> {
         let name = clone_name(attempt);
+        let base = stacked.commit.as_str();
         let (temp_dir, lock) = clones.dir.create_temp(&name)?;
         let created = async {
             let new_clone = populate(clones, &repository, format, base, &temp_dir).await?;
-            let start = new_clone.start_from(clones, base, earlier).await?;
+            let start = new_clone.start_from(clones, &stacked, earlier).await?;
             let origin = Origin {
                 base: base.to_owned(),
                 start_tree: start.tree,
@@ -72,7 +76,8 @@ impl OpenClone {
             origin: Some(origin),
             start,
             _lock: Some(lock),
-            ..Self::new(repository, base, dir)
+            base_parts: stacked.parts,
+            ..Self::new(repository, &stacked.commit, dir)
         })
     }
 
@@ -97,6 +102,7 @@ impl OpenClone {
             work: dir.join(work_name(&repository.root)),
             repository,
             base: base.to_owned(),
+            base_parts: Vec::new(),
             dir,
             git,
             origin: None,
@@ -114,18 +120,22 @@ struct NewClone {
 }
 
 impl NewClone {
-    /// Applies the change that the commit `earlier` keeps to the files. The agent's clone has it as
-    /// an uncommitted change.
+    /// Applies the change that the commit `earlier` keeps to the files, or else the conflicts of the
+    /// base. The agent's clone has it as an uncommitted change.
     async fn start_from(
         &self,
         clones: &Clones,
-        base: &str,
+        stacked: &StackedBase,
         earlier: Option<&str>,
     ) -> Result<Start> {
-        let Some(earlier) = earlier else {
-            return Ok(Start::default());
+        let (git, base) = (&clones.git, stacked.commit.as_str());
+        let mut start = match earlier {
+            Some(earlier) => start_from(git, &self.private_git, base, earlier).await?,
+            None => Start::default(),
         };
-        let start = start_from(&clones.git, &self.private_git, base, earlier).await?;
+        if start.tree.is_none() && stacked.has_conflict {
+            start = start_with_conflict(git, &self.private_git, base).await?;
+        }
         if let Some(tree) = &start.tree {
             self.private_git
                 .command_in(&clones.git, &self.work)

@@ -1,9 +1,10 @@
-//! The files that an attempt starts with: its base, with the change of an earlier attempt.
+//! The files that an attempt starts with: its base, with the change of an earlier attempt or a conflict.
 
 use windlass_tasks::StartPoint;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::git::{Git, PrivateGitDir, is_hash};
+use crate::stack::{apply_onto, merge_trees};
 
 /// Maximum number of conflicting files that are named.
 const MAX_NAMED: usize = 5;
@@ -45,30 +46,36 @@ pub(crate) async fn start_from(
     if parent == base {
         return Ok(applied(tree));
     }
-    let args = [
-        "merge-tree",
-        "--write-tree",
-        "-z",
-        "--name-only",
-        "--no-messages",
-        base,
-        earlier,
-    ];
-    let output = private_git.command(git).output(&args).await?;
-    let code = output.code;
-    if code > 1 {
-        return Ok(Start::not_applied("it cannot be merged with the base"));
-    }
-    let mut fields = output.nul_separated()?.into_iter();
-    let tree = fields.next().unwrap_or_default();
-    if code == 0 {
-        return Ok(applied(&tree));
-    }
-    let files: Vec<String> = fields.take(MAX_NAMED).collect();
-    Ok(Start::not_applied(format!(
-        "it conflicts with the base in {}",
-        files.join(", ")
-    )))
+    Ok(
+        match apply_onto(git, private_git, base, parent, earlier).await {
+            Err(error @ Error::DiskFull { .. }) => return Err(error),
+            Err(_) => Start::not_applied("it cannot be merged with the base"),
+            Ok(Ok(tree)) => applied(&tree),
+            Ok(Err(conflict)) => {
+                let files: Vec<String> = conflict.files.into_iter().take(MAX_NAMED).collect();
+                Start::not_applied(format!(
+                    "it conflicts with the base in {}",
+                    files.join(", ")
+                ))
+            }
+        },
+    )
+}
+
+/// Starts with the conflicts between the parents of a base that merges them.
+pub(crate) async fn start_with_conflict(
+    git: &Git,
+    private_git: &PrivateGitDir,
+    base: &str,
+) -> Result<Start> {
+    let (ours, theirs) = (format!("{base}^1"), format!("{base}^2"));
+    Ok(match merge_trees(git, private_git, &ours, &theirs).await? {
+        Ok(tree) => applied(&tree),
+        Err(conflict) => Start {
+            point: StartPoint::Conflict(conflict.files),
+            tree: Some(conflict.tree),
+        },
+    })
 }
 
 fn applied(tree: &str) -> Start {

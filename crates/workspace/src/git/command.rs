@@ -166,6 +166,14 @@ impl GitCommand<'_> {
         self
     }
 
+    /// Uses this date for a commit.
+    pub(crate) fn date(mut self, date: &str) -> Self {
+        for name in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
+            self.variables.push((name, date.into()));
+        }
+        self
+    }
+
     /// Writes objects to `into`, and also reads those of `from`.
     pub(crate) fn objects(mut self, into: &Path, from: &Path) -> Self {
         let variables = [

@@ -132,7 +132,7 @@ impl Verifier for Judge {
             // A set-up that fails now did so on the base too, or fails the check.
             let root = copy.root().to_string_lossy();
             let source = match copy.start() {
-                StartPoint::Change => Source::Change(&root),
+                StartPoint::Change | StartPoint::Conflict(_) => Source::Change(&root),
                 StartPoint::Base | StartPoint::NotApplied(_) => Source::Base(copy.base()),
             };
             self.tests.prepare(copy.root(), source).await?;

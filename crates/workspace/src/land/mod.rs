@@ -14,7 +14,8 @@ use crate::change;
 use crate::clone::{Clones, TestCopy};
 use crate::error::{Error, Result};
 use crate::git::{Git, PrivateGitDir, Repository, check_branch, stale_lock};
-use crate::merge::{is_ancestor, merge_trees};
+use crate::merge::merge_trees;
+use crate::stack::is_ancestor;
 
 use checkout::BranchCheckout;
 

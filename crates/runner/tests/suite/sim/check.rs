@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use windlass_runner::branch_name;
-use windlass_tasks::{Answer, Broadcast, TaskId, TaskStatus};
+use windlass_tasks::{Answer, BasePart, Broadcast, TaskId, TaskStatus};
 
 use super::harness::Harness;
 use super::repo::{GOOD, WEAK};
@@ -57,11 +57,35 @@ pub(crate) fn answer_one(harness: &Harness, rng: &mut fastrand::Rng) {
     }
 }
 
+/// Lets one of the completed tasks be done again.
+pub(crate) fn redo_one(harness: &Harness, rng: &mut fastrand::Rng) {
+    let now = harness.store.now();
+    let mut memory = harness.store.memory();
+    let completed = memory.rows.values().map(|row| &row.task);
+    let completed = completed.filter(|task| task.status == TaskStatus::Completed);
+    let completed: Vec<TaskId> = completed.map(|task| task.id).collect();
+    if completed.is_empty() {
+        return;
+    }
+    let id = completed[rng.usize(0..completed.len())];
+    if rng.bool() {
+        let row = memory.row(id).unwrap();
+        row.fresh = row.task.attempt;
+    }
+    memory.reopen(id, now).unwrap();
+}
+
 /// Checks all invariants.
 pub(crate) fn all(harness: &Harness) {
     check_one_end(harness);
     check_published_once(harness);
+    stacked(harness);
+}
+
+/// Checks the invariants that also hold if a person lets completed tasks be done again.
+pub(crate) fn stacked(harness: &Harness) {
     check_proofs(harness);
+    check_bases(harness);
     check_limits(harness);
     check_kept_changes(harness);
     check_event_order(harness);
@@ -132,6 +156,41 @@ fn check_proofs(harness: &Harness) {
             !proof.warnings.is_empty(),
             "weakened tests must be reported"
         );
+    }
+}
+
+/// The base of a completed task contains the published commits of what it depends on, and its proof names them.
+fn check_bases(harness: &Harness) {
+    let memory = harness.store.memory();
+    let contents = harness.repo.contents.lock().unwrap();
+    for row in memory.rows.values() {
+        if row.task.status != TaskStatus::Completed {
+            continue;
+        }
+        assert!(!row.task.outdated, "task {} is completed", row.task.id);
+        let proof = row.proof.as_ref().expect("completed without a proof");
+        let mut below = row.task.dependencies.clone();
+        while let Some(on) = below.pop() {
+            let dependency = &memory.rows[&on];
+            below.extend(&dependency.task.dependencies);
+            // One that is worked on again is replaced when it is completed.
+            if dependency.task.status != TaskStatus::Completed {
+                continue;
+            }
+            let (commit, _) = dependency.published.as_ref().expect("nothing published");
+            let task = row.task.id;
+            assert!(
+                contents[&proof.commit].contains(commit),
+                "task {task} does not contain {commit} of task {on}"
+            );
+            let names = |part: &BasePart| part.task == on && part.commit == *commit;
+            assert!(
+                proof.base_parts.iter().any(names),
+                "the proof of task {task} does not name {commit}: {:?}",
+                proof.base_parts
+            );
+            assert!(proof.base.contains(commit.as_str()), "{}", proof.base);
+        }
     }
 }
 

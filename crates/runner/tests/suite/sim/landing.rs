@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 use windlass_core::{Clock, Error, ErrorCode, Result, Timestamp, Usage};
 use windlass_runner::{Lander, LandingSettings, RunnerSettings};
 use windlass_tasks::{
-    AdvanceResult, AttemptRef, BaseTests, Baseline, CaseResults, CaseStatus, Change, Check,
-    CheckRequest, Claim, Commit, Dependency, FileChange, LandingCopy, LandingSite, MergeRequest,
-    MergeResult, NewTask, Outcome, Project, Proof, StartPoint, TaskStatus, TestCounts, TestPlan,
-    TestResult, TestRun, TestStatus, Verifier, WorkingCopy,
+    AdvanceResult, AttemptRef, BasePart, BaseTests, Baseline, CaseResults, CaseStatus, Change,
+    Check, CheckRequest, Claim, Commit, Dependency, FileChange, LandingCopy, LandingSite,
+    MergeRequest, MergeResult, NewTask, Outcome, Project, Proof, StartPoint, TaskStatus,
+    TestCounts, TestPlan, TestResult, TestRun, TestStatus, Verifier, WorkingCopy,
 };
 
 use super::agent::Action;
@@ -217,6 +217,10 @@ impl WorkingCopy for BaseCopy {
         &self.base
     }
 
+    fn base_parts(&self) -> &[BasePart] {
+        &[]
+    }
+
     fn start(&self) -> &StartPoint {
         &self.start
     }
@@ -353,6 +357,7 @@ fn complete_all(harness: &Harness) {
     while let Some(claimed) = memory.claim(&claim, now) {
         let commit = change_name(claimed.attempt);
         let proof = Proof {
+            base_parts: Vec::new(),
             base: "an old base".to_owned(),
             tree: commit.clone(),
             commit,

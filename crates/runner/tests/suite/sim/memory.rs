@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use windlass_core::{Timestamp, TraceNode, Usage};
 use windlass_tasks::{
-    AgentMessage, AgentSession, Approval, AttemptRef, Blocker, Broadcast, Claim, Claimed,
+    AgentMessage, AgentSession, Approval, AttemptRef, BasePart, Blocker, Broadcast, Claim, Claimed,
     Correction, Dependency, Enqueued, Issue, LeaseStatus, LoggedEvent, NewTask, Outcome, Project,
     ProjectId, Proof, Review, ReviewDecision, Schedule, StoreError, StoreResult, Task, TaskId,
     TaskStatus, TestResult, WorkerPause,
@@ -65,6 +65,10 @@ pub(crate) struct Row {
     pub(crate) changes: BTreeMap<u32, String>,
     /// The changes of attempts up to this number are not continued.
     pub(crate) fresh: u32,
+    /// What attempts started from.
+    pub(crate) bases: BTreeMap<u32, (String, Vec<BasePart>)>,
+    /// The commit of the last completed attempt, and the changes in its base.
+    pub(crate) published: Option<(String, Vec<BasePart>)>,
 }
 
 /// The store's time: the monotonic time for leases, and the wall clock for display.
@@ -93,7 +97,7 @@ impl Memory {
     }
 
     /// Sets the status of a task and appends the event.
-    pub(super) fn set_status(&mut self, id: TaskId, status: TaskStatus, agent_id: &str, now: Now) {
+    pub(crate) fn set_status(&mut self, id: TaskId, status: TaskStatus, agent_id: &str, now: Now) {
         let Some(row) = self.rows.get_mut(&id) else {
             return;
         };
@@ -113,6 +117,9 @@ impl Memory {
         self.append_event(message, now);
         if matches!(status, TaskStatus::Failed | TaskStatus::Cancelled) {
             self.block_dependents(id, status, now);
+        }
+        if status == TaskStatus::Pending {
+            self.block_if_hopeless(id, now);
         }
     }
 
@@ -327,6 +334,7 @@ impl Memory {
                 if let Some(proof) = &proof {
                     row.proofs.insert(attempt.number, (**proof).clone());
                 }
+                row.task.outdated = false;
                 row.proof = proof.map(|proof| *proof);
                 row.intents.clear();
                 TaskStatus::Completed
@@ -363,6 +371,9 @@ impl Memory {
         self.set_status(attempt.task, status, agent_id, now);
         if has_candidates && status.is_final() {
             self.cancel_candidates(attempt.task, now)?;
+        }
+        if status == TaskStatus::Completed {
+            self.outdate_after(attempt.task, now)?;
         }
         Ok(self.rows[&attempt.task].task.clone())
     }

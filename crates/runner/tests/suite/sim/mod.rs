@@ -9,12 +9,14 @@ pub(crate) mod harness;
 pub(crate) mod memory;
 mod new_task;
 pub(crate) mod repo;
+pub(crate) mod stacked;
 pub(crate) mod store;
 mod store_landings;
 mod store_outbox;
 mod store_records;
 mod store_reviews;
 mod store_schedules;
+mod store_stacks;
 mod store_steering;
 
 pub(crate) mod check;

@@ -31,6 +31,9 @@ pub(crate) fn new_task(id: TaskId, new: NewTask, dependencies: Vec<TaskId>, now:
         edits_tests: new.edits_tests,
         fresh: false,
         paused: false,
+        target: new.target,
+        outdated: false,
+        merges: new.merges,
         best_of: new.best_of,
         candidate_of: None,
         land: new.land,
@@ -61,6 +64,8 @@ impl Row {
             corrections: Vec::new(),
             changes: BTreeMap::new(),
             fresh: 0,
+            bases: BTreeMap::new(),
+            published: None,
         }
     }
 }

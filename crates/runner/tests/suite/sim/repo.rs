@@ -10,13 +10,14 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use windlass_core::{Clock, Error, ErrorCode, Result};
 use windlass_tasks::{
-    AttemptRef, BaseTests, Baseline, CaseResults, CaseStatus, Change, Check, CheckRequest, Commit,
-    ContextSource, FileChange, Issue, Obstacle, Project, RelatedFile, StaleCopy, StartPoint, Task,
-    TaskContext, TestCase, TestCounts, TestPlan, TestResult, TestRun, TestStatus, Verifier,
-    WorkingCopy, Workspace,
+    AttemptRef, BasePart, BaseRequest, BaseTests, Baseline, CaseResults, CaseStatus, Change, Check,
+    CheckRequest, Commit, ContextSource, FileChange, Issue, Obstacle, Opened, Project, RelatedFile,
+    StaleCopy, StartPoint, Task, TaskContext, TaskId, TestCase, TestCounts, TestPlan, TestResult,
+    TestRun, TestStatus, Verifier, WorkingCopy, Workspace,
 };
 
 use super::faults::Faults;
+use super::stacked::SimBase;
 
 /// The text that passes the tests.
 pub(crate) const GOOD: &str = "good";
@@ -25,6 +26,9 @@ pub(crate) const WEAK: &str = "weak";
 
 /// A text with which the command passes because it runs no test.
 pub(crate) const NO_TESTS: &str = "no tests";
+
+/// The text of a clone that starts with a conflict. It does not pass.
+pub(crate) const CONFLICT: &str = "conflict";
 
 /// An injected fault of a test run.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +53,10 @@ pub(crate) struct Repo {
     pub(crate) kept: Mutex<BTreeMap<PathBuf, String>>,
     /// The text and the message of each commit.
     pub(crate) commits: Mutex<BTreeMap<String, (String, String)>>,
+    /// The commits that each commit contains.
+    pub(crate) contents: Mutex<BTreeMap<String, BTreeSet<String>>>,
+    /// The tasks whose changes conflict.
+    pub(crate) conflicts: Mutex<BTreeSet<(TaskId, TaskId)>>,
     pub(crate) plan: Mutex<TestPlan>,
     /// The text of the base.
     pub(crate) base_text: Mutex<&'static str>,
@@ -72,6 +80,8 @@ impl Repo {
             starts: Mutex::default(),
             kept: Mutex::default(),
             commits: Mutex::default(),
+            contents: Mutex::default(),
+            conflicts: Mutex::default(),
             plan: Mutex::new(TestPlan::Command(vec!["check".to_owned()])),
             base_text: Mutex::new(GOOD),
             obstacle: Mutex::default(),
@@ -114,16 +124,24 @@ impl Repo {
 pub(crate) struct SimWorkspace(pub(crate) Arc<Repo>);
 
 impl Workspace for SimWorkspace {
-    fn open<'a>(
+    fn open_on<'a>(
         &'a self,
         _: &'a Project,
         attempt: AttemptRef,
+        base: &'a BaseRequest,
         earlier: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Box<dyn WorkingCopy>>> {
+    ) -> BoxFuture<'a, Result<Opened>> {
         let repo = &self.0;
         Box::pin(repo.call(move || {
+            let base = match repo.stack(base) {
+                Ok(base) => base,
+                Err(conflict) => return Ok(Opened::Conflict(conflict)),
+            };
             let root = PathBuf::from(format!("/clones/{}-{}", attempt.task, attempt.number));
-            let start = earlier.map(|id| repo.commits.lock().unwrap()[id].0.clone());
+            let start = match earlier {
+                Some(id) => Some(repo.commits.lock().unwrap()[id].0.clone()),
+                None => base.has_conflict.then(|| CONFLICT.to_owned()),
+            };
             repo.clones
                 .lock()
                 .unwrap()
@@ -131,8 +149,8 @@ impl Workspace for SimWorkspace {
             repo.starts.lock().unwrap().insert(root.clone(), start);
             let branch = format!("windlass/task-{}", attempt.task);
             let branch_at_open = repo.branches.lock().unwrap().get(&branch).cloned();
-            let copy = SimWorkingCopy::new(repo, root, branch_at_open);
-            Ok(Box::new(copy) as Box<dyn WorkingCopy>)
+            let copy = SimWorkingCopy::new(repo, root, branch_at_open, base);
+            Ok(Opened::Copy(Box::new(copy)))
         }))
     }
 
@@ -145,7 +163,7 @@ impl Workspace for SimWorkspace {
             let in_use = self.0.in_use.lock().unwrap().clone();
             let stale = roots.into_iter().filter(|root| !in_use.contains(root));
             let copies = stale.map(|root| {
-                let copy = SimWorkingCopy::new(&self.0, root.clone(), None);
+                let copy = SimWorkingCopy::new(&self.0, root.clone(), None, SimBase::plain());
                 (attempt_of(&root), Box::new(copy) as Box<dyn WorkingCopy>)
             });
             Ok(copies.filter(|(attempt, _)| !is_live(*attempt)).collect())
@@ -180,12 +198,16 @@ struct SimWorkingCopy {
     root: PathBuf,
     branch_at_open: Option<String>,
     start: StartPoint,
+    base: SimBase,
 }
 
 impl SimWorkingCopy {
-    fn new(repo: &Arc<Repo>, root: PathBuf, branch_at_open: Option<String>) -> Self {
+    fn new(repo: &Arc<Repo>, root: PathBuf, branch_at_open: Option<String>, base: SimBase) -> Self {
         repo.in_use.lock().unwrap().insert(root.clone());
         let start = match repo.starts.lock().unwrap().get(&root) {
+            Some(Some(text)) if text == CONFLICT => {
+                StartPoint::Conflict(vec!["src/lib.rs".to_owned()])
+            }
             Some(Some(_)) => StartPoint::Change,
             _ => StartPoint::Base,
         };
@@ -194,6 +216,7 @@ impl SimWorkingCopy {
             root,
             branch_at_open,
             start,
+            base,
         }
     }
 
@@ -227,7 +250,11 @@ impl WorkingCopy for SimWorkingCopy {
     }
 
     fn base(&self) -> &str {
-        "base"
+        &self.base.commit
+    }
+
+    fn base_parts(&self) -> &[BasePart] {
+        &self.base.parts
     }
 
     fn start(&self) -> &StartPoint {
@@ -277,6 +304,8 @@ impl WorkingCopy for SimWorkingCopy {
             let id = format!("commit of {} with {text}", self.root.display());
             let mut commits = self.repo.commits.lock().unwrap();
             commits.insert(id.clone(), (text.clone(), message));
+            let mut contents = self.repo.contents.lock().unwrap();
+            contents.insert(id.clone(), self.base.contents.clone());
             let tree = format!("tree of {text}");
             Ok(Commit { id, tree })
         }))

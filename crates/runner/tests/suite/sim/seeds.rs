@@ -47,6 +47,12 @@ fn p7_p8_p26_seeds_last_quarter() {
     quarter(3);
 }
 
+/// A person lets completed tasks be done again, and changes conflict.
+#[test]
+fn seeds_of_stacked_tasks() {
+    seeds(0..SEEDS, |seed| drop(simulate(seed, true)));
+}
+
 /// Runs a quarter of all seeds, which are the same in every run. `WINDLASS_LIFE` selects a single seed;
 /// `WINDLASS_LIVES` sets the total number.
 fn quarter(which: u64) {
@@ -62,6 +68,10 @@ fn quarter(which: u64) {
         Some(seed) => seed..seed + 1,
         None => which * size..(which + 1) * size,
     };
+    self::seeds(seeds, |seed| drop(simulate(seed, false)));
+}
+
+fn seeds(seeds: std::ops::Range<u64>, simulate: impl Fn(u64) + std::panic::RefUnwindSafe) {
     for seed in seeds {
         let result = std::panic::catch_unwind(|| simulate(seed));
         if let Err(panic) = result {
@@ -77,24 +87,24 @@ fn quarter(which: u64) {
 #[test]
 fn same_seed_gives_same_run() {
     for seed in 0..20 {
-        assert_eq!(simulate(seed), simulate(seed), "seed {seed}");
+        assert_eq!(simulate(seed, false), simulate(seed, false), "seed {seed}");
     }
 }
 
 /// Simulates one run. Returns all status changes in order.
-fn simulate(seed: u64) -> Vec<(i64, TaskStatus)> {
+fn simulate(seed: u64, is_stacked: bool) -> Vec<(i64, TaskStatus)> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .unwrap();
-    runtime.block_on(full_run(seed))
+    runtime.block_on(full_run(seed, is_stacked))
 }
 
-async fn full_run(seed: u64) -> Vec<(i64, TaskStatus)> {
+async fn full_run(seed: u64, is_stacked: bool) -> Vec<(i64, TaskStatus)> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let harness = Arc::new(harness(&mut rng));
-    add_tasks(&harness, &mut rng);
+    add_tasks(&harness, &mut rng, is_stacked);
     let faults_ended = Arc::new(AtomicBool::new(false));
     let stop = CancellationToken::new();
     let workers: Vec<_> = (0..rng.u32(1..4))
@@ -112,6 +122,7 @@ async fn full_run(seed: u64) -> Vec<(i64, TaskStatus)> {
         Arc::clone(&harness),
         rng.fork(),
         Arc::clone(&faults_ended),
+        is_stacked,
     ));
     while !check::all_quiet(&harness) {
         harness.clock.sleep(Duration::from_secs(5)).await;
@@ -134,7 +145,11 @@ async fn full_run(seed: u64) -> Vec<(i64, TaskStatus)> {
             .expect("a worker does not stop")
             .expect("a worker panicked");
     }
-    check::all(&harness);
+    if is_stacked {
+        check::stacked(&harness);
+    } else {
+        check::all(&harness);
+    }
     harness.store.memory().history.clone()
 }
 
@@ -173,14 +188,18 @@ fn harness(rng: &mut fastrand::Rng) -> Harness {
     Harness::new(rng.u64(..), rates, script, tools)
 }
 
-fn add_tasks(harness: &Harness, rng: &mut fastrand::Rng) {
+fn add_tasks(harness: &Harness, rng: &mut fastrand::Rng, is_stacked: bool) {
+    let spread = if is_stacked { 2 } else { 4 };
     for id in 1..=rng.i64(1..6) {
         let mut new = NewTask::new(1, format!("task {id}"));
         new.priority = rng.u8(0..5);
         new.workflow_step = rng.u8(1..16);
         for on in 1..id {
-            if rng.u32(0..4) == 0 {
+            if rng.u32(0..spread) == 0 {
                 new.dependencies.push(Dependency::Task(on));
+            }
+            if is_stacked && rng.u32(0..4) == 0 {
+                harness.repo.add_conflict(on, id);
             }
         }
         harness.add(new);
@@ -192,6 +211,7 @@ async fn inject_faults(
     harness: Arc<Harness>,
     mut rng: fastrand::Rng,
     faults_ended: Arc<AtomicBool>,
+    is_stacked: bool,
 ) {
     loop {
         harness
@@ -218,6 +238,7 @@ async fn inject_faults(
                 memory.cancel(id, now).unwrap();
             }
             3 => check::answer_one(&harness, &mut rng),
+            4 if is_stacked => check::redo_one(&harness, &mut rng),
             _ => {}
         }
     }

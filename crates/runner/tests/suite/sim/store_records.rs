@@ -23,6 +23,11 @@ impl AttemptRecords for SimStore {
                 error: None,
                 commit: row.changes.get(&number).cloned(),
                 session: row.sessions.get(&number).cloned(),
+                base: row.bases.get(&number).map(|(base, _)| base.clone()),
+                base_parts: row
+                    .bases
+                    .get(&number)
+                    .map_or_else(Vec::new, |(_, parts)| parts.clone()),
                 usage: Usage::default(),
             };
             Ok((1..=row.task.attempt).map(attempt).collect())

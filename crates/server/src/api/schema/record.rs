@@ -41,6 +41,20 @@ pub(crate) struct Attempt {
 pub(crate) struct AgentSession {
     agent: String,
     id: String,
+    /// The commit that the attempt started from.
+    #[schema(nullable = false)]
+    base: Option<String>,
+    /// The changes of other tasks in the base. Absent if there is none.
+    #[schema(required = false)]
+    base_parts: Vec<BasePart>,
+    usage: Usage,
+}
+
+/// The change of a dependency that is part of a base.
+#[derive(ToSchema)]
+pub(crate) struct BasePart {
+    task: i64,
+    commit: String,
 }
 
 #[derive(ToSchema)]
@@ -103,6 +117,9 @@ pub(crate) struct Correction {
 #[derive(ToSchema)]
 pub(crate) struct Proof {
     base: String,
+    /// The changes of other tasks in the base. Absent if there is none.
+    #[schema(required = false)]
+    base_parts: Vec<BasePart>,
     commit: String,
     tree: String,
     command: Vec<String>,

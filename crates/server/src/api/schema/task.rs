@@ -155,6 +155,13 @@ pub(crate) struct Task {
     land: bool,
     #[schema(required)]
     landed: Option<Landed>,
+    /// The branch that the work is for.
+    #[schema(required)]
+    target: Option<String>,
+    /// A change in its base was replaced after it was completed.
+    outdated: bool,
+    /// The task merges the changes of its dependencies.
+    merges: bool,
     #[schema(required)]
     branch: Option<String>,
     usage: Usage,

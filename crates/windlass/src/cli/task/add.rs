@@ -45,6 +45,9 @@ pub(super) struct Add {
     /// Maximum number of attempts
     #[arg(long, value_name = "N", default_value_t = MAX_ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..=i64::from(ATTEMPT_LIMIT)))]
     attempts: u32,
+    /// Branch that the work is for (default: the one that is checked out when an attempt starts)
+    #[arg(long, value_name = "BRANCH")]
+    target: Option<String>,
     #[command(flatten)]
     tests: TaskTests,
     /// Land the change when it is proved
@@ -90,6 +93,7 @@ impl Add {
             edits_tests: self.tests.edits_tests,
             land: self.land,
             best_of: self.best_of.read()?,
+            target: self.target,
             ..NewTask::new(queue.project.id, title.trim())
         };
         if let Some(cron) = self.cron {

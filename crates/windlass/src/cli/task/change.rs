@@ -352,6 +352,9 @@ pub(super) fn branch(task: &Task) -> Result<&str, CliError> {
 fn no_change(task: &Task) -> CliError {
     let why = match task.status {
         TaskStatus::Completed => "it changed nothing".to_owned(),
+        status if task.outdated => format!(
+            "it is {status} and outdated, because a change that it builds on was replaced; a worker brings it up to date"
+        ),
         status => format!("it is {status}"),
     };
     CliError::usage(format!("task {} has no change: {why}", task.id))

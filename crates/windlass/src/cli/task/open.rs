@@ -5,7 +5,8 @@ use std::path::Path;
 use clap::Args;
 use windlass_core::escape_line;
 use windlass_tasks::{
-    AttemptRef, StartPoint, Task, TaskId, TaskStatus, TaskStore, WorkingCopy, Workspace,
+    AttemptRef, BaseChange, BasePart, BaseRequest, Opened, StartPoint, Task, TaskId, TaskStatus,
+    TaskStore, WorkingCopy, Workspace,
 };
 use windlass_workspace::Clones;
 
@@ -152,13 +153,34 @@ async fn open_copy(
     let project = queue.store.project(task.project_id).await?;
     let earlier = queue.store.earlier_change(task.id).await?;
     let commit = earlier.as_ref().map(|change| change.commit.as_str());
-    Ok(clones.open(&project, attempt, commit).await?)
+    let changes = queue.store.dependency_changes(task.id).await?;
+    let changes = changes.into_iter().filter_map(|change| {
+        let part = BasePart {
+            task: change.task,
+            commit: change.commit?,
+        };
+        let landed = change.landed;
+        Some(BaseChange { part, landed })
+    });
+    let base = BaseRequest {
+        target: task.target.clone(),
+        changes: changes.collect(),
+        keeps_conflicts: task.merges,
+    };
+    match clones.open_on(&project, attempt, &base, commit).await? {
+        Opened::Copy(copy) => Ok(copy),
+        Opened::Conflict(_) => Err(CliError::usage(format!(
+            "the changes that task {} depends on conflict: run a worker, which has them merged",
+            task.id
+        ))),
+    }
 }
 
 fn report_start(app: &App<'_>, task: &Task, copy: &dyn WorkingCopy) {
     let start = match copy.start() {
         StartPoint::Base => "the base, without a change".to_owned(),
         StartPoint::Change => "the change of the last attempt".to_owned(),
+        StartPoint::Conflict(files) => format!("conflicts in {}", files.join(", ")),
         StartPoint::NotApplied(why) => {
             format!("the base: the change of the last attempt cannot be applied ({why})")
         }

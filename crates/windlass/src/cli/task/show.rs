@@ -12,7 +12,7 @@ use windlass_tasks::{
 use super::super::app::App;
 use super::super::console::{QUIET, STRONG};
 use super::super::exit::{CliError, Exit};
-use super::super::proof_lines::proof_lines;
+use super::super::proof_lines::{base_line, proof_lines};
 use super::super::queue::TaskQueue;
 use super::super::turn_printer::brief;
 use super::candidates::candidate_lines;
@@ -109,6 +109,9 @@ impl TaskDetails {
             let after: Vec<String> = task.dependencies.iter().map(TaskId::to_string).collect();
             add("after", &after.join(", "));
         }
+        if let Some(target) = &task.target {
+            add("target", target);
+        }
         for line in task.description.lines().take(20) {
             add("", line);
         }
@@ -146,6 +149,9 @@ impl TaskDetails {
         let mut lines = Vec::new();
         for attempt in &self.attempts {
             lines.push(("attempt", attempt_line(attempt)));
+            if let Some(base) = &attempt.base {
+                lines.push(("base", base_line(base, &attempt.base_parts)));
+            }
         }
         for (attempt, result) in &self.tests {
             lines.push((
@@ -194,13 +200,15 @@ async fn open_approvals(store: &dyn Approvals, task: TaskId) -> Result<Vec<Appro
     Ok(open)
 }
 
-/// Formats the status; a completed task without tests, or with warnings in its proof, is marked.
+/// Formats the status; a completed task without tests or with warnings in its proof, and one that must be brought up
+/// to date, is marked.
 pub(in super::super) fn status_label(task: &Task) -> String {
     match task.status {
         TaskStatus::Completed if task.landed.is_some() => "completed (landed)".to_owned(),
         status if task.paused => format!("{status} (paused)"),
         TaskStatus::Completed if task.unverified => "completed (unverified)".to_owned(),
         TaskStatus::Completed if task.needs_review => "completed (needs review)".to_owned(),
+        status if task.outdated => format!("{status} (outdated)"),
         status => status.to_string(),
     }
 }

@@ -115,6 +115,15 @@ settings! {
 }
 
 settings! {
+    /// Settings of tasks that build on each other.
+    TaskSettings at "tasks." {
+        /// What happens when the changes of a task's dependencies conflict: "agent" adds a task in which an agent merges
+        /// them, "ask" asks a person first.
+        conflicts: &'static str as Conflicts = "agent";
+    }
+}
+
+settings! {
     /// Settings of the changes that attempts leave.
     ChangeSettings at "changes." {
         /// How many days the change of an attempt is kept in the repository.

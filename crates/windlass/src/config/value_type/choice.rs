@@ -95,6 +95,8 @@ choices! {
     ToolMode: "auto", "native", "schema", "text";
     /// How a schema for structured answers is enforced.
     SchemaMode: "auto", "native", "prompt", "none";
+    /// What happens when changes conflict.
+    Conflicts: "agent", "ask";
     /// The timing of replayed events.
     Timing: "instant", "recorded";
 }

@@ -11,6 +11,7 @@ mod merging;
 mod preparing;
 mod real_setups;
 mod repositories;
+mod stacking;
 mod testing;
 mod verifying;
 mod weakening;

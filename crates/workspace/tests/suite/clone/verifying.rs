@@ -24,6 +24,7 @@ async fn prove(harness: &Harness, tests: &TestRunner) -> Proof {
     clone.close().await.unwrap();
     Proof {
         base,
+        base_parts: Vec::new(),
         commit: commit.id,
         tree: commit.tree,
         command: result.command,
