@@ -48,6 +48,10 @@ const APPROVE: RouteAccess = RouteAccess::Needs(Scope::Approve);
 const ADMIN: RouteAccess = RouteAccess::Needs(Scope::Admin);
 
 fn table() -> Vec<RouteRow> {
+    [general_routes(), task_routes()].concat()
+}
+
+fn general_routes() -> Vec<RouteRow> {
     vec![
         ("post", "/session", OPEN, post(session::login)),
         ("get", "/session", ANY, get(session::show)),
@@ -70,6 +74,36 @@ fn table() -> Vec<RouteRow> {
             APPROVE,
             post(steering::resume_workers),
         ),
+        ("get", "/landings", READ, get(landing::list)),
+        ("get", "/schedules", READ, get(messages::schedules)),
+        ("get", "/events", READ, get(events::all)),
+        ("get", "/blockers", READ, get(blockers::list)),
+        (
+            "post",
+            "/blockers/{id}/answer",
+            APPROVE,
+            post(blockers::answer),
+        ),
+        ("get", "/approvals", READ, get(approvals::list)),
+        (
+            "post",
+            "/approvals/{id}/decision",
+            APPROVE,
+            post(approvals::decide),
+        ),
+        ("get", "/agents", READ, get(agents::list)),
+        ("get", "/usage", READ, get(usage::show)),
+        ("get", "/traces", READ, get(traces::list)),
+        ("get", "/traces/{id}", READ, get(traces::show)),
+        ("get", "/tokens", ADMIN, get(tokens::list)),
+        ("post", "/tokens", ADMIN, post(tokens::add)),
+        ("delete", "/tokens/{id}", ADMIN, delete(tokens::revoke)),
+        ("get", "/ws", READ, get(ws::connect)),
+    ]
+}
+
+fn task_routes() -> Vec<RouteRow> {
+    vec![
         ("get", "/tasks", READ, get(tasks::list)),
         ("post", "/tasks", WORK, post(tasks::add)),
         ("post", "/tasks/bulk", WORK, post(steering::bulk)),
@@ -83,8 +117,6 @@ fn table() -> Vec<RouteRow> {
         ("post", "/tasks/{id}/merge", APPROVE, post(tasks::merge)),
         ("post", "/tasks/{id}/land", APPROVE, post(landing::add)),
         ("delete", "/tasks/{id}/land", WORK, delete(landing::remove)),
-        ("get", "/landings", READ, get(landing::list)),
-        ("get", "/schedules", READ, get(messages::schedules)),
         ("get", "/tasks/{id}/messages", READ, get(messages::list)),
         ("post", "/tasks/{id}/messages", WORK, post(messages::send)),
         ("get", "/tasks/{id}/attempts", READ, get(records::attempts)),
@@ -112,29 +144,6 @@ fn table() -> Vec<RouteRow> {
         ("get", "/tasks/{id}/traces", READ, get(traces::of_task)),
         ("get", "/tasks/{id}/events", READ, get(events::of_task)),
         ("get", "/tasks/{id}/diff", READ, get(diff::show)),
-        ("get", "/events", READ, get(events::all)),
-        ("get", "/blockers", READ, get(blockers::list)),
-        (
-            "post",
-            "/blockers/{id}/answer",
-            APPROVE,
-            post(blockers::answer),
-        ),
-        ("get", "/approvals", READ, get(approvals::list)),
-        (
-            "post",
-            "/approvals/{id}/decision",
-            APPROVE,
-            post(approvals::decide),
-        ),
-        ("get", "/agents", READ, get(agents::list)),
-        ("get", "/usage", READ, get(usage::show)),
-        ("get", "/traces", READ, get(traces::list)),
-        ("get", "/traces/{id}", READ, get(traces::show)),
-        ("get", "/tokens", ADMIN, get(tokens::list)),
-        ("post", "/tokens", ADMIN, post(tokens::add)),
-        ("delete", "/tokens/{id}", ADMIN, delete(tokens::revoke)),
-        ("get", "/ws", READ, get(ws::connect)),
     ]
 }
 

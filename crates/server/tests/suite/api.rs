@@ -192,6 +192,19 @@ async fn every_response_matches_the_openapi_document() {
     ] {
         document.check("get", path, &harness.get(requested).await);
     }
+    check_edits(&harness, &document).await;
+    for (path, requested) in [("/tokens/{id}", "/tokens/1"), ("/tokens/{id}", "/tokens/9")] {
+        let request = harness.request("DELETE", requested).bytes();
+        document.check("delete", path, &harness.send(request).await);
+    }
+    let logout = harness
+        .send(harness.request("DELETE", "/session").bytes())
+        .await;
+    document.check("delete", "/session", &logout);
+}
+
+/// Edits a task and a note, with valid and invalid requests.
+async fn check_edits(harness: &Harness, document: &OpenApi) {
     for (method, path, requested, body) in [
         (
             "patch",
@@ -225,14 +238,6 @@ async fn every_response_matches_the_openapi_document() {
         let response = harness.send(request.with(&body.to_string())).await;
         document.check(method, path, &response);
     }
-    for (path, requested) in [("/tokens/{id}", "/tokens/1"), ("/tokens/{id}", "/tokens/9")] {
-        let request = harness.request("DELETE", requested).bytes();
-        document.check("delete", path, &harness.send(request).await);
-    }
-    let logout = harness
-        .send(harness.request("DELETE", "/session").bytes())
-        .await;
-    document.check("delete", "/session", &logout);
 }
 
 #[tokio::test]

@@ -128,7 +128,14 @@ pub(super) async fn task_waits_for_its_candidates_and_takes_the_best(
     same!(done.usage.input_tokens, 1111, "the sum of all");
     let attempts = on.store.attempts(parent.id).await?;
     same!(attempts[0].commit.as_deref(), Some("abc123"));
-    let after = candidates(&on, &parent).await?;
+    // The reply was lost.
+    let again = on.other.finish(choice.attempt, chosen(b), tokens(1000));
+    same!(again.await?.usage.input_tokens, 1111);
+    losers_are_cancelled(&on, &parent).await
+}
+
+async fn losers_are_cancelled(on: &StoreUnderTest, parent: &Task) -> CaseResult {
+    let after = candidates(on, parent).await?;
     let statuses: Vec<_> = after.iter().map(|task| task.status).collect();
     same!(
         statuses,
@@ -137,15 +144,6 @@ pub(super) async fn task_waits_for_its_candidates_and_takes_the_best(
             TaskStatus::Completed,
             TaskStatus::Cancelled
         ]
-    );
-    // The reply was lost.
-    same!(
-        on.other
-            .finish(choice.attempt, chosen(b), tokens(1000))
-            .await?
-            .usage
-            .input_tokens,
-        1111
     );
     Ok(())
 }

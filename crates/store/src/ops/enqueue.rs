@@ -51,6 +51,12 @@ fn rejected<T>(why: String) -> StoreResult<T> {
 }
 
 fn check_one(task: &NewTask, batch: usize) -> StoreResult<()> {
+    check_texts(task)?;
+    check_numbers(task)?;
+    check_dependencies(task, batch)
+}
+
+fn check_texts(task: &NewTask) -> StoreResult<()> {
     let title = &task.title;
     if title.trim().is_empty() {
         return rejected("a task needs a title".to_owned());
@@ -80,6 +86,20 @@ fn check_one(task: &NewTask, batch: usize) -> StoreResult<()> {
             "the target branch of {title:?} must have 1 to {MAX_TARGET_BYTES} bytes"
         ));
     }
+    if task
+        .idempotency_key
+        .as_ref()
+        .is_some_and(|key| key.is_empty() || key.len() > MAX_KEY_BYTES)
+    {
+        return rejected(format!(
+            "an idempotency key must have 1 to {MAX_KEY_BYTES} bytes"
+        ));
+    }
+    Ok(())
+}
+
+fn check_numbers(task: &NewTask) -> StoreResult<()> {
+    let title = &task.title;
     if task.priority > 4 {
         return rejected(format!(
             "the priority of {title:?} is {}; it must be 0 (highest) to 4",
@@ -98,18 +118,14 @@ fn check_one(task: &NewTask, batch: usize) -> StoreResult<()> {
             task.max_attempts
         ));
     }
+    Ok(())
+}
+
+fn check_dependencies(task: &NewTask, batch: usize) -> StoreResult<()> {
+    let title = &task.title;
     if task.dependencies.len() > MAX_DEPENDENCIES {
         return rejected(format!(
             "{title:?} depends on more than {MAX_DEPENDENCIES} tasks"
-        ));
-    }
-    if task
-        .idempotency_key
-        .as_ref()
-        .is_some_and(|key| key.is_empty() || key.len() > MAX_KEY_BYTES)
-    {
-        return rejected(format!(
-            "an idempotency key must have 1 to {MAX_KEY_BYTES} bytes"
         ));
     }
     for dependency in &task.dependencies {

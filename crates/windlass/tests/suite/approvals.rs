@@ -9,12 +9,11 @@ use super::task_harness::TaskHarness;
 
 /// Returns a project with an agent that requests permission before it writes.
 fn with_asking_agent(server: &Server) -> TaskHarness {
-    let harness = harness(&format!(
+    harness(&format!(
         "[agents.careful]\nbackend = \"openai\"\nendpoint = \"{}/v1\"\nmodel = \"m\"\napi_key_env = \"KEY\"\n\
          permissions = \"ask\"\n",
         server.url()
-    ));
-    harness
+    ))
 }
 
 /// Runs a worker until no task is left.

@@ -34,7 +34,7 @@ impl Request {
 fn receiver(codes: &'static [u16]) -> (String, mpsc::Receiver<Request>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
-    let (sender, requests) = mpsc::channel();
+    let (sender, requests) = mpsc::sync_channel(100);
     std::thread::spawn(move || {
         let mut codes = codes.iter();
         for stream in listener.incoming() {

@@ -25,7 +25,7 @@ fn refused(run: &Run, wanted: &str) {
 }
 
 #[test]
-fn task_is_edited_with_flags_and_in_the_editor() {
+fn task_is_edited_with_flags() {
     let harness = TaskHarness::new("true", INSTANT);
     harness.json(&["task", "add", "first", "--json"]);
     harness.json(&["task", "add", "second", "--json"]);
@@ -66,7 +66,23 @@ fn task_is_edited_with_flags_and_in_the_editor() {
         &harness.run(&["task", "edit", "9", "--title", "x"]),
         "there is no task 9",
     );
+}
 
+#[test]
+fn task_is_edited_in_the_editor() {
+    let harness = TaskHarness::new("true", INSTANT);
+    harness.json(&["task", "add", "first", "--json"]);
+    let title = hostile_title();
+    let add = [
+        "task",
+        "add",
+        &title,
+        "--priority",
+        "0",
+        "--agent",
+        "player",
+    ];
+    harness.json(&[&add[..], &["--after", "1", "--json"]].concat());
     // The editor changes one field, and keeps the hostile title.
     let script =
         "sed -i 's/^priority = 0/priority = 3/; s/^depends_on = .*/depends_on = []/' \"$1\"";
@@ -92,7 +108,7 @@ fn task_is_edited_with_flags_and_in_the_editor() {
     refused(&run, "line 1");
     let run = with_editor(&harness, "exit 3", &["task", "edit", "2"]);
     assert_eq!(run.code, 1, "{}", run.stderr);
-    // Somebody else edits the task while the editor is open.
+    // Another person edits the task while the editor is open.
     let binary = assert_cmd::cargo::cargo_bin("windlass");
     let script = format!(
         "{} --config {} task edit 2 --priority 1 && sed -i 's/^priority = 3/priority = 4/' \"$1\"",

@@ -161,8 +161,9 @@ fn fill(word: &str, values: &[(&str, String)]) -> String {
 /// Returns the last address in a text.
 fn address(text: &str) -> Option<String> {
     let words = text.split_whitespace();
-    let words = words.filter(|word| word.starts_with("https://") || word.starts_with("http://"));
-    words.last().map(str::to_owned)
+    let mut addresses =
+        words.filter(|word| word.starts_with("https://") || word.starts_with("http://"));
+    addresses.next_back().map(str::to_owned)
 }
 
 #[cfg(test)]
