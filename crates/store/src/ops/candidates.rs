@@ -110,6 +110,8 @@ pub(crate) async fn choose(
     );
     const CHANGE: Sql = sql!(
         "UPDATE attempt SET change_commit = (SELECT change_commit FROM attempt WHERE task_id = $3 ",
+        "AND ended = 'completed' ORDER BY number DESC LIMIT 1), ",
+        "session = (SELECT session FROM attempt WHERE task_id = $3 ",
         "AND ended = 'completed' ORDER BY number DESC LIMIT 1) WHERE task_id = $1 AND number = $2"
     );
     const CHOSEN: Sql = sql!("UPDATE task SET agent = $2, best_of = NULL WHERE id = $1");

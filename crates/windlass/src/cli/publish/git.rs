@@ -150,7 +150,9 @@ impl<'a> UserGit<'a> {
 
     /// Returns the branch that a pull request is for.
     pub(super) async fn base(&self, task: &Task, remote: &str) -> String {
-        let _ = task;
+        if let Some(target) = &task.target {
+            return target.clone();
+        }
         if let Some(head) = self
             .text(&["symbolic-ref", "--quiet", "--short", "HEAD"])
             .await
