@@ -385,16 +385,8 @@ fn complete_all(harness: &Harness) {
     }
 }
 
-async fn full_run(seed: u64) {
-    let mut rng = fastrand::Rng::with_seed(seed);
-    let rates = Rates {
-        rejected: rng.u32(0..60),
-        lost: rng.u32(0..60),
-        slow: rng.u32(0..30),
-        unavailable: false,
-    };
-    let script = Arc::new(|_: usize| Action::NoChange);
-    let harness = Arc::new(Harness::new(rng.u64(..), rates, script, true));
+/// Adds tasks that land. Returns pairs of changes that are green alone and red together.
+fn add_landing_tasks(harness: &Harness, rng: &mut fastrand::Rng) -> BTreeSet<(String, String)> {
     let count = rng.i64(2..7);
     let mut bad = BTreeSet::new();
     for id in 1..=count {
@@ -413,6 +405,20 @@ async fn full_run(seed: u64) {
         }
         harness.add(new);
     }
+    bad
+}
+
+async fn full_run(seed: u64) {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let rates = Rates {
+        rejected: rng.u32(0..60),
+        lost: rng.u32(0..60),
+        slow: rng.u32(0..30),
+        unavailable: false,
+    };
+    let script = Arc::new(|_: usize| Action::NoChange);
+    let harness = Arc::new(Harness::new(rng.u64(..), rates, script, true));
+    let bad = add_landing_tasks(&harness, &mut rng);
     let start = "start".to_owned();
     let branch = Arc::new(Branch {
         commits: Mutex::new(BTreeMap::from([(start.clone(), Vec::new())])),

@@ -324,19 +324,9 @@ impl Memory {
                 branch,
                 output,
             } => {
-                row.task.unverified = proof.is_none();
-                row.task.needs_review = proof.as_ref().is_some_and(|proof| proof.needs_review());
+                row.complete(attempt.number, proof.map(|proof| *proof), now);
                 row.task.branch = branch;
                 row.task.output = Some(output);
-                row.task.completed_at = Some(now.wall);
-                row.task.review = None;
-                row.completed.push(attempt.number);
-                if let Some(proof) = &proof {
-                    row.proofs.insert(attempt.number, (**proof).clone());
-                }
-                row.task.outdated = false;
-                row.proof = proof.map(|proof| *proof);
-                row.intents.clear();
                 TaskStatus::Completed
             }
             Outcome::Chosen { output, .. } => {
@@ -399,5 +389,22 @@ impl Memory {
         self.remove_queued(id);
         self.set_status(id, TaskStatus::Pending, "worker", now);
         Ok(self.rows[&id].task.clone())
+    }
+}
+
+impl Row {
+    /// Records the proof of the attempt that completes the task.
+    fn complete(&mut self, attempt: u32, proof: Option<Proof>, now: Now) {
+        self.task.unverified = proof.is_none();
+        self.task.needs_review = proof.as_ref().is_some_and(Proof::needs_review);
+        self.task.completed_at = Some(now.wall);
+        self.task.review = None;
+        self.task.outdated = false;
+        self.completed.push(attempt);
+        if let Some(proof) = &proof {
+            self.proofs.insert(attempt, proof.clone());
+        }
+        self.proof = proof;
+        self.intents.clear();
     }
 }
