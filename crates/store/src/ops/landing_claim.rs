@@ -85,7 +85,8 @@ async fn next_entries(db: &mut DbConnection, claim: &LandingClaim) -> StoreResul
         landing_columns!(),
         " FROM landings JOIN task ON task.id = landings.task_id WHERE state = 'queued' ",
         "AND ($1 = 0 OR landings.project_id = $1) AND (intents <> '[]' OR (task.status = 'completed' ",
-        "AND task.attempt = landings.attempt AND task.needs_review = 0 AND task.landed_commit IS NULL)) ",
+        "AND task.attempt = landings.attempt AND task.needs_review = 0 AND task.outdated = 0 ",
+        "AND task.landed_commit IS NULL)) ",
         "AND NOT EXISTS (SELECT 1 FROM landings AS busy WHERE busy.state = 'landing' ",
         "AND busy.project_id = landings.project_id AND busy.target = landings.target) ",
         "ORDER BY landings.id LIMIT $2"

@@ -104,7 +104,7 @@ pub(crate) async fn due(
         "SELECT ",
         columns!(),
         " FROM task WHERE land = 1 AND status = 'completed' AND landed_commit IS NULL AND needs_review = 0 ",
-        "AND unverified = 0 AND candidate_of IS NULL AND ($1 = 0 OR project_id = $1) ",
+        "AND outdated = 0 AND unverified = 0 AND candidate_of IS NULL AND ($1 = 0 OR project_id = $1) ",
         "AND NOT EXISTS (SELECT 1 FROM landings ",
         "WHERE landings.task_id = task.id AND (state = 'landing' OR (state = 'queued' ",
         "AND (landings.attempt = task.attempt OR intents <> '[]')))) ORDER BY id LIMIT $2"

@@ -112,6 +112,7 @@ impl Memory {
             let is_ready = task.status == TaskStatus::Completed
                 && task.attempt == landing.attempt
                 && task.landed.is_none()
+                && !task.outdated
                 && self
                     .waits_for(landing.task)
                     .iter()
@@ -238,6 +239,7 @@ impl Landings for SimStore {
                     && task.status == TaskStatus::Completed
                     && !task.needs_review
                     && !task.unverified
+                    && !task.outdated
                     && task.landed.is_none()
                     && !memory.has_open_entry(task.id)
             };
