@@ -177,7 +177,7 @@ fn ready(tasks: &[Task]) -> Vec<&Task> {
     };
     let mut ready: Vec<&Task> = tasks
         .iter()
-        .filter(|task| task.status == TaskStatus::Pending)
+        .filter(|task| task.status == TaskStatus::Pending && !task.paused)
         .filter(|task| task.dependencies.iter().all(is_met))
         .collect();
     ready.sort_by_key(|task| (task.priority, task.workflow_step, task.id));

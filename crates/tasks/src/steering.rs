@@ -1,4 +1,4 @@
-//! Steering: editing and pausing tasks, pausing workers, and what every agent of a project is told.
+//! Steering: editing and pausing tasks, pausing workers, and the note for every agent of a project.
 
 use serde::{Deserialize, Serialize};
 use windlass_core::Timestamp;

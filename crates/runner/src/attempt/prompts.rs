@@ -34,7 +34,7 @@ pub(crate) struct PromptContext {
     pub(crate) not_landed: Option<Landing>,
     /// The reviews that request changes, and comments on the same version.
     pub(crate) reviews: Vec<Review>,
-    /// What every agent of the project is told, as a section.
+    /// The note that every agent of the project receives, as a section.
     pub(crate) note: String,
     /// What people said to the agents of this task, as a section.
     pub(crate) messages: String,

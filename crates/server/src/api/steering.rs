@@ -66,7 +66,7 @@ pub(super) async fn bulk(
     Ok(JsonResponse(entries.collect()))
 }
 
-/// What every agent of a project is told.
+/// The note that every agent of a project receives.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = ProjectNote)]
 #[serde(deny_unknown_fields)]

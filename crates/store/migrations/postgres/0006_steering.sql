@@ -1,6 +1,6 @@
 -- A paused task is not claimed.
 ALTER TABLE task ADD COLUMN paused BIGINT NOT NULL DEFAULT 0;
--- What every agent of the project is told.
+-- The note that every agent of the project receives.
 ALTER TABLE project ADD COLUMN note TEXT NOT NULL DEFAULT '';
 -- Workers claim no task of these projects. Project 0 stands for all.
 CREATE TABLE worker_pause (

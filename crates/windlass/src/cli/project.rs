@@ -1,4 +1,4 @@
-//! `windlass project note`: what every agent of the project is told.
+//! `windlass project note`: the note that every agent receives.
 
 use clap::{Args, Subcommand};
 use serde_json::json;

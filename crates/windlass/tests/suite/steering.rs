@@ -92,7 +92,7 @@ fn task_is_edited_with_flags_and_in_the_editor() {
     refused(&run, "line 1");
     let run = with_editor(&harness, "exit 3", &["task", "edit", "2"]);
     assert_eq!(run.code, 1, "{}", run.stderr);
-    // Somebody else edits the task while the editor is open.
+    // Another user edits the task while the editor is open.
     let binary = assert_cmd::cargo::cargo_bin("windlass");
     let script = format!(
         "{} --config {} task edit 2 --priority 1 && sed -i 's/^priority = 3/priority = 4/' \"$1\"",

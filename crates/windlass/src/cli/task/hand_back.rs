@@ -33,7 +33,7 @@ pub(super) async fn hand_back(
         Some(Arc::new(ProgressPrinter::new(app.console))),
         RunnerSettings {
             worker: name,
-            // Nobody corrects it: the person is asked.
+            // There is no agent to correct it: the person is asked.
             rounds: 0,
             ..runner_settings(&queue.config)
         },
