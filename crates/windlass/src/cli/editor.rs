@@ -28,7 +28,7 @@ pub(super) async fn edit<T>(
     let path = dir.path().join(file_name);
     File::create(&path)?.write_all(text.as_bytes())?;
     loop {
-        open(&path, dir.path()).await?;
+        open(&path, &app.inputs.cwd).await?;
         let edited = read(&path)?;
         if edited == text {
             return Ok(None);

@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn items_in_code_are_not_tasks() {
-        let tasks = read("- [ ] a\n  ```\n  - [ ] not\n  ````\n  ```\n- [ ] b\n~~~\n- [ ] no\n");
+        let tasks = read("- [ ] a\n  ```\n  - [ ] not\n  ``\n  ````\n- [ ] b\n~~~\n- [ ] no\n");
         let titles: Vec<&str> = tasks.iter().map(|task| task.task.title.as_str()).collect();
         assert_eq!(titles, ["a", "b"]);
         assert!(tasks[0].task.description.contains("- [ ] not"));
