@@ -40,7 +40,11 @@ pub(crate) async fn published(
     let known = dependency_changes(db, attempt.task).await?;
     let replaced = parts.iter().find(|part| {
         let mut known = known.iter().filter(|known| known.completed);
-        known.any(|known| known.task == part.task && known.commit.as_ref() != Some(&part.commit))
+        // A task that an earlier version completed has no recorded commit.
+        known.any(|known| {
+            let differs = |commit: &String| *commit != part.commit;
+            known.task == part.task && known.commit.as_ref().is_some_and(differs)
+        })
     });
     if let Some(part) = replaced {
         let row = task_row::get(db, attempt.task).await?;
