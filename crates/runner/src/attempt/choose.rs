@@ -38,7 +38,7 @@ impl Candidate {
         self.proof.as_ref().and_then(|proof| proof.lines)
     }
 
-    /// Describes the result in a few words.
+    /// Describes the result briefly.
     fn summary(&self) -> String {
         let tests = match &self.proof {
             Some(proof) => format!("tests: {} passed", proof.counts.passed),

@@ -53,7 +53,7 @@ struct FailedTests {
     reasons: Vec<String>,
 }
 
-/// What became of the change of an outdated task.
+/// The outcome of applying the change of an outdated task.
 pub(super) enum EarlierChange {
     /// It passes on the new base, so no agent is needed.
     Passed(Box<VerifiedChange>),

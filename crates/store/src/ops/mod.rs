@@ -16,6 +16,7 @@ pub(crate) mod landing_claim;
 pub(crate) mod landing_end;
 pub(crate) mod landings;
 pub(crate) mod leases;
+pub(crate) mod new_task_rules;
 pub(crate) mod notifications;
 pub(crate) mod outdated;
 pub(crate) mod projects;

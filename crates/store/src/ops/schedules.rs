@@ -6,7 +6,7 @@ use windlass_tasks::{
     StoreResult, Task, TaskStatus,
 };
 
-use super::{enqueue, projects};
+use super::{enqueue, new_task_rules, projects};
 use crate::connection::{DbConnection, timestamp};
 use crate::sql::{Row, Sql, args, decode_error, json, sql};
 use crate::task_row;
@@ -44,7 +44,7 @@ fn millis(at: Timestamp) -> i64 {
 
 /// Validates a new schedule.
 pub(crate) fn check(new: &NewSchedule) -> StoreResult<()> {
-    enqueue::check(std::slice::from_ref(&new.task))?;
+    new_task_rules::check(std::slice::from_ref(&new.task))?;
     if !new.task.dependencies.is_empty() || new.task.idempotency_key.is_some() {
         return Err(StoreError::Refused(
             "a scheduled task cannot have dependencies or an idempotency key".to_owned(),

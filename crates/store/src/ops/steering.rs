@@ -5,7 +5,7 @@ use windlass_tasks::{
     StoreResult, Task, TaskEdit, TaskId, TaskStatus, WorkerPause,
 };
 
-use super::{dependents, enqueue, projects, tasks};
+use super::{dependents, enqueue, new_task_rules, projects, tasks};
 use crate::connection::{DbConnection, timestamp};
 use crate::events::status;
 use crate::sql::{Row, Sql, args, decode_error, sql};
@@ -42,7 +42,7 @@ pub(crate) async fn edit(db: &mut DbConnection, id: TaskId, edit: &TaskEdit) -> 
     }
     let mut task = before.clone();
     edit.apply(&mut task);
-    enqueue::check(&[as_new(&task)])?;
+    new_task_rules::check(&[as_new(&task)])?;
     // An editor that saw the former version must notice this one, whatever the clock says.
     let former = i64::try_from(before.updated_at.0).unwrap_or(i64::MAX);
     let now = db.now().max(former.saturating_add(1));

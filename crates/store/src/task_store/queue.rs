@@ -3,14 +3,14 @@
 use windlass_tasks::{Enqueued, NewTask, StoreFuture, Task, TaskFilter, TaskId, TaskQueue};
 
 use super::write::{durable, operation, ready_error};
-use crate::ops::{enqueue, tasks};
+use crate::ops::{enqueue, new_task_rules, tasks};
 use crate::store::SqlStore;
 use crate::task_row;
 use crate::write_job::stages;
 
 impl TaskQueue for SqlStore {
     fn enqueue(&self, tasks: Vec<NewTask>) -> StoreFuture<'_, Vec<Enqueued>> {
-        if let Err(error) = enqueue::check(&tasks) {
+        if let Err(error) = new_task_rules::check(&tasks) {
             return ready_error(error);
         }
         let options = durable(stages!("adding tasks"), None);

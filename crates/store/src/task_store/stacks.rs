@@ -5,7 +5,7 @@ use windlass_tasks::{
 };
 
 use super::write::{durable, operation, ready_error};
-use crate::ops::{bases, enqueue, stacks};
+use crate::ops::{bases, new_task_rules, stacks};
 use crate::store::SqlStore;
 use crate::write_job::stages;
 
@@ -31,7 +31,7 @@ impl Stacks for SqlStore {
     }
 
     fn wait_for_merge(&self, attempt: AttemptRef, merge: NewTask) -> StoreFuture<'_, Task> {
-        if let Err(error) = enqueue::check(std::slice::from_ref(&merge)) {
+        if let Err(error) = new_task_rules::check(std::slice::from_ref(&merge)) {
             return ready_error(error);
         }
         let options = durable(stages!("adding a task that merges"), Some(attempt.task));

@@ -6,6 +6,7 @@ use futures::future::BoxFuture;
 use parking_lot::{Mutex, MutexGuard};
 use windlass_tasks::{BasePart, Change, Commit, FileChange, StartPoint, WorkingCopy};
 
+use super::base::forget_base;
 use super::{Clones, OpenClone, readable_dirs};
 use crate::blocking;
 use crate::change;
@@ -13,7 +14,6 @@ use crate::error::{Error, Result};
 use crate::keep;
 use crate::paths::Root;
 use crate::publish;
-use crate::stack::forget_base;
 
 /// The private clone of an attempt.
 #[derive(Debug)]

@@ -15,6 +15,7 @@
 //! also if the user's checkout is sparse.
 
 mod attempt_clone;
+mod base;
 mod checkout;
 mod clones_dir;
 mod copied;
@@ -40,7 +41,6 @@ use windlass_tasks::{AttemptRef, BaseRequest, Opened, Project, StaleCopy, Workin
 use crate::blocking;
 use crate::error::Error;
 use crate::git::{Git, Repository};
-use crate::stack::stacked_base;
 
 pub use attempt_clone::AttemptClone;
 pub(crate) use checkout::{Checkout, CheckoutSource};
@@ -133,7 +133,7 @@ impl Workspace for Clones {
                 }
             };
             let at = (format.as_str(), target.as_str());
-            let base = match stacked_base(self, &repository, at, attempt, base).await? {
+            let base = match base::stacked_base(self, &repository, at, attempt, base).await? {
                 Ok(base) => base,
                 Err(conflict) => return Ok(Opened::Conflict(conflict)),
             };

@@ -15,7 +15,7 @@ const MAX_TEXT: usize = 2_000;
 
 /// A reason to tell a person something.
 struct Cause {
-    /// Unique for the task: the same cause is told once.
+    /// Unique for the task: one notification for each cause.
     key: String,
     /// `needs_person`, `failed` or `landed`.
     event: &'static str,
@@ -90,7 +90,7 @@ async fn causes(
             next: format!("windlass decide {}", approval.id),
         })
         .collect();
-    // What becomes of a candidate is told when its task ends.
+    // A candidate is reported with its task, when that ends.
     if task.candidate_of.is_some() {
         return Ok(causes);
     }

@@ -18,7 +18,7 @@ const PUSH: Duration = Duration::from_secs(5 * 60);
 /// The branch that a pull request is for if nothing says otherwise.
 const DEFAULT_BASE: &str = "main";
 
-/// Variables that replace those of the user. Nobody is there to answer a prompt, and a hook of git sets some of them
+/// Variables that replace those of the user. No person answers a prompt, and a hook of git sets some of them
 /// for its own repository.
 const VARIABLES: &[(&str, Option<&str>)] = &[
     ("GIT_TERMINAL_PROMPT", Some("0")),
