@@ -32,6 +32,8 @@ pub struct LandingSettings {
     pub batch: u32,
     /// How often a change may be returned to its agent before a person is asked.
     pub max_returns: u32,
+    /// A reviewer looks at every change: only a version that has a review is queued automatically.
+    pub needs_review: bool,
 }
 
 impl Default for LandingSettings {
@@ -40,6 +42,7 @@ impl Default for LandingSettings {
             strategy: LandingStrategy::Merge,
             batch: 1,
             max_returns: MAX_RETURNS,
+            needs_review: false,
         }
     }
 }
@@ -116,6 +119,9 @@ impl Lander {
         let due = store.due_landings(self.project).await?;
         let mut added = 0;
         for task in due {
+            if self.settings.needs_review && !self.is_reviewed(&task).await? {
+                continue;
+            }
             let project = store.project(task.project_id).await?;
             let target = match self.target(&project, &task).await {
                 Ok(Some(target)) => target,
@@ -137,6 +143,11 @@ impl Lander {
             added += 1;
         }
         Ok(added)
+    }
+
+    async fn is_reviewed(&self, task: &Task) -> Result<bool, Error> {
+        let reviews = self.runner.store.reviews(task.id).await?;
+        Ok(reviews.iter().any(|review| review.attempt == task.attempt))
     }
 
     /// Returns the branch that a task's change is for. `None` if the task names none and none is checked out.

@@ -148,6 +148,7 @@ fn landing_settings(config: &Config) -> LandingSettings {
         },
         batch: config.land.batch,
         max_returns: config.land.max_returns,
+        needs_review: config.review.agent.is_some(),
     }
 }
 
