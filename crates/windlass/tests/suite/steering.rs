@@ -254,9 +254,12 @@ fn file_is_imported_once() {
         .map(|entry| &entry["added"])
         .collect();
     assert_eq!(fresh, [&json!(true), &json!(false), &json!(false)]);
-    assert_eq!(
-        harness.json(&["worker", "--once", "--json"])["completed"],
-        3
+    // The third one builds on the change of the nested item, and has nothing left to write.
+    let worker = harness.run(&["worker", "--once", "--json"]);
+    assert!(
+        worker.stdout.contains("\"completed\":2"),
+        "{}",
+        worker.stdout
     );
 
     let issue = json!({"number": 3, "title": "crash", "body": "b", "labels": [{"name": "P1"}],
