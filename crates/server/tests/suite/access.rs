@@ -52,6 +52,8 @@ const ROUTES: &[(&str, &str, &str)] = &[
     ("get", "/tasks/{id}/tests", "read"),
     ("get", "/tasks/{id}/corrections", "read"),
     ("get", "/tasks/{id}/proof", "read"),
+    ("get", "/tasks/{id}/pushes", "read"),
+    ("get", "/tasks/{id}/candidates", "read"),
     ("get", "/tasks/{id}/reviews", "read"),
     // What it needs depends on the decision; `reviews.rs` tests it.
     ("post", "/tasks/{id}/reviews", ""),

@@ -33,6 +33,12 @@ pub(crate) struct Attempt {
     commit: Option<String>,
     #[schema(nullable = false)]
     session: Option<AgentSession>,
+    /// The commit that the attempt started from.
+    #[schema(nullable = false)]
+    base: Option<String>,
+    /// The changes of other tasks in the base. Absent if there is none.
+    #[schema(required = false)]
+    base_parts: Vec<BasePart>,
     usage: Usage,
 }
 
@@ -41,13 +47,6 @@ pub(crate) struct Attempt {
 pub(crate) struct AgentSession {
     agent: String,
     id: String,
-    /// The commit that the attempt started from.
-    #[schema(nullable = false)]
-    base: Option<String>,
-    /// The changes of other tasks in the base. Absent if there is none.
-    #[schema(required = false)]
-    base_parts: Vec<BasePart>,
-    usage: Usage,
 }
 
 /// The change of a dependency that is part of a base.
