@@ -58,14 +58,15 @@ pub(super) async fn stacked_base(
     }))
 }
 
-/// Deletes the ref of an attempt's base, if there is one. A packed one is left to the next pruning.
+/// Deletes the ref of an attempt's base, if there is one.
 pub(super) async fn forget_base(clones: &Clones, clone: &OpenClone) {
     let repository = &clone.repository;
-    let origin = clone.origin.as_ref();
-    let Some(name) = origin.map(|origin| base_ref(&origin.ref_name)) else {
+    let Some(origin) = clone.origin.as_ref() else {
         return;
     };
-    if name.is_empty() || !repository.common.join(&name).exists() {
+    let name = base_ref(&origin.ref_name);
+    // A clone that is opened again after a crash does not know its parts.
+    if clone.base_parts.is_empty() && !repository.common.join(&name).exists() {
         return;
     }
     let command = repository.ref_command(&clones.git);
