@@ -77,7 +77,13 @@ fn text(backends: &[&str], tests: Option<&TestProposal>) -> String {
             text.push_str(&format!("setup = {}\n", list(setup)));
         }
     }
-    for backend in backends {
+    let mut written: Vec<&str> = Vec::new();
+    for backend in backends.iter().copied() {
+        // Several configured agents may have one backend.
+        if written.contains(&backend) {
+            continue;
+        }
+        written.push(backend);
         text.push_str(&format!(
             "\n[agents.{backend}]\nbackend = \"{backend}\"\ntimeout_secs = 600\n"
         ));
