@@ -9,7 +9,7 @@ use crate::review::{DiffSide, MAX_REVIEW_QUOTE_BYTES, ReviewComment};
 pub struct PlacedLine<'a> {
     /// The line as git printed it, without its end.
     pub text: &'a str,
-    /// The file, once its header has begun.
+    /// The file, once its header was seen.
     pub path: Option<String>,
     /// The number of the line in the old file.
     pub old: Option<u32>,

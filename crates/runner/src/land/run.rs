@@ -103,7 +103,7 @@ impl Lander {
 }
 
 impl LandingRun<'_> {
-    /// Finds the outcome of a move that an earlier worker had begun. Returns `None` if the branch was not moved
+    /// Finds the outcome of a move that an earlier worker started. Returns `None` if the branch was not moved
     /// and the change is still to land.
     async fn resolve(&self, entry: &Landing) -> RunResult<Option<LandingReport>> {
         if let Some(report) = self.find_landed(entry, &entry.intents).await? {

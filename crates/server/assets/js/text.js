@@ -76,7 +76,7 @@ export const statusTone = (status) => TONE[status] ?? 'none';
 // Returns the name of the agent that works on a task.
 export const agentName = (task, defaultAgent) => task.agent ?? defaultAgent ?? 'default agent';
 
-// Returns true if a task goes on only after a person has answered.
+// Returns true if a task continues only after a person has answered.
 export const isWaitingForPerson = (task, { approvals }) => task.status === 'blocked'
   || (task.status === 'in_progress' && approvals.some((approval) => approval.attempt.task === task.id));
 

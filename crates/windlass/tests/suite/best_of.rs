@@ -145,7 +145,7 @@ fn both_wrong_fails_with_both_reasons_and_can_be_retried() {
     assert_eq!(
         harness.json(&["blockers", "--json"]),
         json!([]),
-        "nobody is asked"
+        "no person is asked"
     );
     std::fs::write(harness.path("worse.json"), RIGHT).unwrap();
     harness.json(&["task", "retry", "1", "--fresh", "--json"]);

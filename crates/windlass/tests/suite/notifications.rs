@@ -162,7 +162,7 @@ fn desktop_and_command_are_told_once_and_nothing_by_default() {
         let mut command = harness.command();
         super::cli_harness::Run::of(command.env("PATH", &path).args(args))
     };
-    // By default nothing is told.
+    // By default nothing is sent.
     harness.json(&["task", "add", "Quiet", "--attempts", "1", "--json"]);
     run(&["worker", "--once"]);
     assert!(!harness.home().join("shown").exists());

@@ -104,7 +104,7 @@ fn branch_is_pushed_again_only_over_what_was_pushed() {
     assert_eq!(remote.harness.run(&["task", "push", "1"]).code, 0);
     assert_eq!(remote.there(), remote.here());
 
-    // Somebody else commits on the remote's branch: that is never replaced.
+    // Another person commits on the remote's branch: that is never replaced.
     let theirs = commit_on_remote(&remote);
     amend(&remote, "a third version");
     let why = remote.fails();

@@ -220,7 +220,7 @@ impl Hold {
         })
     }
 
-    /// Ends the pause, unless the person goes on later.
+    /// Ends the pause, unless the person continues later.
     async fn release(
         self,
         app: &App<'_>,
