@@ -3,7 +3,6 @@
 //! The worker is a single future: the claims, the reclaims and all attempts. Dropping it has the same effect
 //! as a crash of the worker.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,8 +13,9 @@ use windlass_tasks::{AttemptRef, ProjectId, TaskFilter, TaskId, TaskStatus, Work
 
 use crate::attempt::keep_stale_changes;
 use crate::pool::PoolPermit;
+use crate::worker_report::WorkerReport;
 use crate::{
-    AgentPoolManager, ChangeReviewer, ClaimedTask, Error, Lander, LandingReport, LandingResult,
+    AgentPoolManager, ChangeReviewer, ClaimedTask, Error, Lander, LandingListener, LandingReport, LandingResult,
     ResultStatus, Runner, StopSignals, TaskResult,
 };
 
@@ -46,52 +46,10 @@ pub struct Worker {
     pub kinds: Vec<WorkerKind>,
     /// Lands the proved changes.
     pub lander: Option<Lander>,
+    /// Receives the reports of landings.
+    pub landing_listener: Option<Arc<dyn LandingListener>>,
     /// Reviews each change after its proof.
     pub reviewer: Option<Arc<dyn ChangeReviewer>>,
-}
-
-/// Summary of a worker's run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct WorkerReport {
-    /// The last [`MAX_RESULTS`](Self::MAX_RESULTS) attempts, each with its task and result, in the order they
-    /// ended.
-    pub results: VecDeque<(TaskId, TaskResult)>,
-    counts: HashMap<ResultStatus, u64>,
-    /// The last [`MAX_RESULTS`](Self::MAX_RESULTS) landings, in the order they ended.
-    pub landings: VecDeque<LandingReport>,
-}
-
-impl WorkerReport {
-    /// Maximum number of stored results: a worker may run for months.
-    pub const MAX_RESULTS: usize = 1000;
-
-    /// Returns the number of attempts that ended with this status.
-    pub fn count(&self, status: ResultStatus) -> u64 {
-        self.counts.get(&status).copied().unwrap_or_default()
-    }
-
-    fn add_landings(&mut self, reports: Vec<LandingReport>) {
-        for report in reports {
-            // A change that waits is looked at again and again.
-            let is_same = |one: &LandingReport| one.task == report.task;
-            if matches!(report.result, LandingResult::Waits(_)) {
-                self.landings.retain(|one| !is_same(one));
-            }
-            if self.landings.len() == Self::MAX_RESULTS {
-                self.landings.pop_front();
-            }
-            self.landings.push_back(report);
-        }
-    }
-
-    fn add(&mut self, task: TaskId, result: TaskResult) {
-        *self.counts.entry(result.status).or_default() += 1;
-        if self.results.len() == Self::MAX_RESULTS {
-            self.results.pop_front();
-        }
-        self.results.push_back((task, result));
-    }
 }
 
 impl Worker {
@@ -104,6 +62,7 @@ impl Worker {
             project: None,
             kinds: Vec::new(),
             lander: None,
+            landing_listener: None,
             reviewer: None,
         }
     }
@@ -366,7 +325,8 @@ impl WorkerRun<'_> {
         if !self.nothing_to_land {
             self.waiting = None;
         }
-        self.report.add_landings(reports);
+        let listener = self.worker.landing_listener.as_deref();
+        self.report.add_landings(reports, listener);
     }
 
     fn on_result(&mut self, task: TaskId, result: TaskResult) {

@@ -5,7 +5,8 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-/// Runs a program with the terminal, environment and rights of this process, and waits until it ends.
+/// Runs a program with the terminal, environment and rights of this process, and these variables, and waits until it
+/// ends.
 ///
 /// For programs that the user chose only: nothing that an agent or a repository wrote may choose the program.
 #[expect(
@@ -15,10 +16,11 @@ use std::process::{Command, ExitStatus};
 pub async fn run_on_terminal(
     program: impl Into<OsString>,
     args: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
     dir: &Path,
 ) -> io::Result<ExitStatus> {
     let mut command = Command::new(program.into());
-    command.args(args).current_dir(dir);
+    command.args(args).envs(variables).current_dir(dir);
     let waiting = tokio::task::spawn_blocking(move || command.status());
     waiting.await.map_err(io::Error::other)?
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use windlass_core::Usage;
-use windlass_tasks::{AttemptNumber, Task};
+use windlass_tasks::{AttemptNumber, Push, Task};
 
 /// Operations that need a repository or the machine.
 pub trait HostOps: fmt::Debug + Send + Sync {
@@ -27,10 +27,21 @@ pub trait HostOps: fmt::Debug + Send + Sync {
         from: AttemptNumber,
         to: AttemptNumber,
     ) -> BoxFuture<'a, Result<String, HostOpsError>>;
-    /// Merges a task's branch into the current branch, and returns the result.
-    fn merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>>;
+    /// Merges a task's branch into the current branch, and returns the result. `by` is who requested it.
+    fn merge<'a>(
+        &'a self,
+        task: &'a Task,
+        by: &'a str,
+    ) -> BoxFuture<'a, Result<Value, HostOpsError>>;
     /// Returns what [`merge`](Self::merge) would do, and changes nothing.
     fn preview_merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>>;
+    /// Pushes a task's branch to a remote of the repository, and opens its pull request if that is configured. `None`
+    /// selects the configured remote. A push that fails is stored with its reason.
+    fn push<'a>(
+        &'a self,
+        task: &'a Task,
+        remote: Option<String>,
+    ) -> BoxFuture<'a, Result<Push, HostOpsError>>;
     /// Returns the agents with their capabilities and health.
     fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentCard>, HostOpsError>>;
     /// Sends a prompt to an agent that can read the files in `root`, and change nothing. Dropping the future

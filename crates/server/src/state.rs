@@ -69,7 +69,8 @@ impl AppState {
     pub(crate) fn board_for(&self, caller: &Caller) -> Board {
         let store = self.store_for(caller);
         let (host_ops, agents) = (Arc::clone(&self.host_ops), Arc::clone(&self.agents));
-        Board::new(store, host_ops, agents, self.project)
+        let author = caller.author().to_owned();
+        Board::new(store, host_ops, agents, self.project, author)
     }
 
     /// Returns a unique id for a request, also across servers.

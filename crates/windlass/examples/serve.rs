@@ -18,7 +18,7 @@ use windlass_server::{
     AgentCard, AskAnswer, AskRequest, HostOps, HostOpsError, Server, StoreTraceSink, Token,
 };
 use windlass_store::StoreSettings;
-use windlass_tasks::Task;
+use windlass_tasks::{Push, Task};
 use windlass_testkit::MockAgent;
 
 /// The name of the model in requests.
@@ -68,12 +68,24 @@ impl HostOps for NoRepository {
         async { Err(HostOpsError::Refused("there is no repository".to_owned())) }.boxed()
     }
 
-    fn merge<'a>(&'a self, _: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>> {
+    fn merge<'a>(
+        &'a self,
+        _: &'a Task,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<Value, HostOpsError>> {
         async { Err(HostOpsError::Refused("there is no repository".to_owned())) }.boxed()
     }
 
     fn preview_merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>> {
-        self.merge(task)
+        self.merge(task, "")
+    }
+
+    fn push<'a>(
+        &'a self,
+        _: &'a Task,
+        _: Option<String>,
+    ) -> BoxFuture<'a, Result<Push, HostOpsError>> {
+        async { Err(HostOpsError::Refused("there is no repository".to_owned())) }.boxed()
     }
 
     fn ask<'a>(

@@ -9,6 +9,7 @@
 //! except in a requested merge.
 
 mod change;
+mod checkout_files;
 mod clone;
 mod diff;
 mod error;

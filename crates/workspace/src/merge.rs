@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::change::{self, FileDiff};
+use crate::checkout_files::{is_in_the_way, restore};
 use crate::clone::{Clones, ScratchRepo};
 use crate::error::{Error, Result};
 use crate::git::{Git, PrivateGitDir, Repository};
@@ -57,6 +58,7 @@ struct PossibleMerge {
     scratch: ScratchRepo,
     merged: Merged,
     theirs: String,
+    diffs: Vec<FileDiff>,
 }
 
 /// The result of the checks, before anything is changed.
@@ -121,13 +123,14 @@ impl Clones {
             before: ours,
             after,
             fast_forward,
-            files: diffs.into_iter().map(|diff| diff.path).collect(),
+            files: diffs.iter().map(|diff| diff.path.clone()).collect(),
         };
         Ok(MergePlan::Possible(Box::new(PossibleMerge {
             repository,
             scratch,
             merged,
             theirs,
+            diffs,
         })))
     }
 }
@@ -204,6 +207,7 @@ pub(crate) async fn would_overwrite(
 ) -> Result<Vec<String>> {
     private_git.set_head(ours)?;
     private_git.add_core_config(&repository.core_config(git).await?)?;
+    private_git.share_split_index(&repository.git_dir)?;
     let args = [
         "status",
         "--porcelain=v1",
@@ -220,9 +224,11 @@ pub(crate) async fn would_overwrite(
         .await?;
     let fields = output.nul_separated()?;
     let edited: BTreeSet<&str> = fields.iter().filter_map(|field| field.get(3..)).collect();
+    let removed = diffs.iter().filter(|diff| diff.kind == 'D');
+    let removed: BTreeSet<&str> = removed.map(|diff| diff.path.as_str()).collect();
     let is_overwritten = |diff: &&FileDiff| {
         let untracked =
-            || diff.kind == 'A' && repository.root.join(&diff.path).symlink_metadata().is_ok();
+            || diff.kind == 'A' && is_in_the_way(&repository.root, &diff.path, &removed);
         edited.contains(diff.path.as_str()) || untracked()
     };
     Ok(diffs
@@ -239,6 +245,7 @@ async fn apply_merge(git: &Git, planned: &PossibleMerge, branch: &str) -> Result
         scratch,
         merged,
         theirs,
+        diffs,
     } = planned;
     let (before, after) = (&merged.before, &merged.after);
     if !merged.fast_forward {
@@ -258,9 +265,13 @@ async fn apply_merge(git: &Git, planned: &PossibleMerge, branch: &str) -> Result
     in_checkout()
         .output(&["update-index", "-q", "--refresh"])
         .await?;
-    in_checkout()
+    let updated = in_checkout()
         .run(&["read-tree", "-m", "-u", before, after])
-        .await?;
+        .await;
+    if let Err(error) = updated {
+        restore(in_checkout(), &repository.root, diffs, &BTreeSet::new()).await?;
+        return Err(error);
+    }
     let name = format!("refs/heads/{}", merged.into);
     let reason = format!("merge {branch}");
     let update = repository

@@ -1,6 +1,6 @@
 //! The message of a published commit: the user's template, then trailers.
 
-use windlass_core::escape_control;
+use windlass_core::{escape_control, escape_line};
 use windlass_tasks::AttemptRef;
 
 use super::AttemptContext;
@@ -15,9 +15,8 @@ const MAX_EXPLANATION_BYTES: usize = 4000;
 pub(super) fn commit_message(attempt: &AttemptContext<'_>, explanation: &str) -> String {
     let (settings, task) = (&attempt.runner.settings.commit, &attempt.task);
     let agent = attempt.trace.agent().unwrap_or_default();
-    let title = task.title.split_whitespace().collect::<Vec<_>>().join(" ");
-    let title = truncate_end(&title, MAX_TITLE_BYTES);
-    let explanation = truncate_end(explanation.trim(), MAX_EXPLANATION_BYTES);
+    let title = one_line(&task.title);
+    let explanation = without_trailers(&truncate_end(explanation.trim(), MAX_EXPLANATION_BYTES));
     let agent = agent.split_whitespace().collect::<Vec<_>>().join("-");
     let agent: String = agent.chars().filter(|c| !"<>".contains(*c)).collect();
     let number = task.id.to_string();
@@ -39,4 +38,42 @@ pub(super) fn commit_message(attempt: &AttemptContext<'_>, explanation: &str) ->
         "Windlass-Proof: task-{task}/attempt-{number}\nTask-Id: {task}\nAttempt: {number}\n"
     ));
     message
+}
+
+/// Returns a title as one line of a commit message.
+pub(crate) fn one_line(title: &str) -> String {
+    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    escape_line(&truncate_end(&title, MAX_TITLE_BYTES)).into_owned()
+}
+
+/// Indents the lines of an agent's text that name people, or that look like ours: programs that read commits take
+/// them for trailers.
+fn without_trailers(text: &str) -> String {
+    let lines = text.lines().map(|line| match line.split_once(':') {
+        Some((name, _)) if is_trailer(name.trim()) => format!("  {}", line.trim()),
+        _ => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn is_trailer(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let is_ours = ["windlass-proof", "task-id", "attempt"].contains(&name.as_str());
+    is_ours || (name.ends_with("-by") && !name.contains(' '))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_an_agent_adds_no_trailer() {
+        let text = "Done.\n\nSigned-off-by: Ada <ada@example.org>\nco-authored-by : Eve\nTask-Id: 9\nNote: kept";
+        let shown = without_trailers(text);
+        assert_eq!(
+            shown,
+            "Done.\n\n  Signed-off-by: Ada <ada@example.org>\n  co-authored-by : Eve\n  Task-Id: 9\nNote: kept"
+        );
+        assert_eq!(one_line("A\n\nTask-Id: 9\t\u{1b}[31m"), "A Task-Id: 9 \\u{1b}[31m");
+    }
 }

@@ -2,6 +2,7 @@
 
 use windlass_tasks::{
     BaseConflict, Dependency, DependencyChange, NewTask, StoreError, Task, TaskId,
+    WorkingCopy,
 };
 
 use super::prompts::conflict_text;
@@ -13,6 +14,29 @@ use crate::template::truncate_end;
 const MAX_ANSWER_BYTES: usize = 4 << 10;
 /// Maximum size of the text about a conflict in a question.
 const MAX_QUESTION_BYTES: usize = 40 << 10;
+/// Maximum number and size of the files that are searched for conflict markers.
+const MAX_MERGED_FILES: usize = 1_000;
+const MAX_MERGED_BYTES: usize = 1 << 20;
+
+/// Returns the files with conflict markers.
+pub(super) async fn unresolved_files(
+    working_copy: &dyn WorkingCopy,
+    files: &[String],
+) -> AttemptResult<Vec<String>> {
+    let mut unresolved = Vec::new();
+    for path in files.iter().take(MAX_MERGED_FILES) {
+        let text = working_copy.read(path, MAX_MERGED_BYTES).await?;
+        let has_marker = |text: String| {
+            let is_marker =
+                |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
+            text.lines().any(is_marker)
+        };
+        if text.is_some_and(has_marker) {
+            unresolved.push(path.clone());
+        }
+    }
+    Ok(unresolved)
+}
 
 /// Decides what happens to an attempt that cannot start because the changes in its base conflict. Returns how the
 /// attempt ends.

@@ -7,14 +7,11 @@ use windlass_tasks::{
 };
 
 use super::commit_message::commit_message;
+use super::conflict::unresolved_files;
 use super::edit::{Edit, Editor};
 use super::verdict::{GreenVerdict, TestRules, Verdict, judge};
 use super::{AttemptContext, AttemptError, AttemptResult, prompts, questions, retry_transient};
 use crate::template::truncate_end;
-
-/// Maximum number and size of the files that are searched for conflict markers.
-const MAX_MERGED_FILES: usize = 1_000;
-const MAX_MERGED_BYTES: usize = 1 << 20;
 
 /// A commit that passed the tests.
 pub(super) struct VerifiedChange {
@@ -39,7 +36,8 @@ pub(super) struct PassedTests {
 enum CheckOutcome {
     Passed(Box<VerifiedChange>),
     TestsFailed(Box<FailedTests>),
-    NoChange,
+    /// No file differs from the base. Says what the base has that the task depends on.
+    NoChange(Option<String>),
     NotApplied(String),
     /// These files still have conflict markers.
     Unresolved(Vec<String>),
@@ -79,6 +77,7 @@ pub(super) async fn verify_earlier_change(
             };
             match check(attempt, working_copy, baseline, &edit).await? {
                 CheckOutcome::Passed(verified) => return Ok(EarlierChange::Passed(verified)),
+                CheckOutcome::NoChange(_) => "The new base has its whole change already.".to_owned(),
                 problem => format!(
                     "Its change was applied to the new base, and does not pass: {}.",
                     problem.summary()
@@ -176,7 +175,7 @@ async fn check(
     let change = change?;
     attempt.set_files(&change.files);
     if change.is_empty() {
-        return Ok(CheckOutcome::NoChange);
+        return Ok(CheckOutcome::NoChange(in_base(attempt)));
     }
     if attempt.task.merges {
         let unresolved = unresolved_files(working_copy, &change.files).await?;
@@ -216,24 +215,18 @@ async fn check(
     )
 }
 
-/// Returns the files with conflict markers.
-async fn unresolved_files(
-    working_copy: &dyn WorkingCopy,
-    files: &[String],
-) -> AttemptResult<Vec<String>> {
-    let mut unresolved = Vec::new();
-    for path in files.iter().take(MAX_MERGED_FILES) {
-        let text = working_copy.read(path, MAX_MERGED_BYTES).await?;
-        let has_marker = |text: String| {
-            let is_marker =
-                |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
-            text.lines().any(is_marker)
-        };
-        if text.is_some_and(has_marker) {
-            unresolved.push(path.clone());
-        }
-    }
-    Ok(unresolved)
+/// Says which changes the base of a dependant has. They may have done its work.
+fn in_base(attempt: &AttemptContext<'_>) -> Option<String> {
+    let task = &attempt.task;
+    let tasks: Vec<String> = task.dependencies.iter().map(ToString::to_string).collect();
+    (!tasks.is_empty()).then(|| {
+        format!(
+            "; its base has the changes of the tasks that it depends on ({}): if they did its work already, cancel it \
+             with windlass task cancel {}",
+            tasks.join(", "),
+            task.id
+        )
+    })
 }
 
 /// `_run_and_record_tests` of the worker's contract.
@@ -312,7 +305,7 @@ impl CheckOutcome {
                 TestStatus::Passed => TestStatus::Failed,
                 status => status,
             },
-            Self::NoChange | Self::NotApplied(_) | Self::Unresolved(_) => TestStatus::Error,
+            Self::NoChange(_) | Self::NotApplied(_) | Self::Unresolved(_) => TestStatus::Error,
         }
     }
 
@@ -321,7 +314,7 @@ impl CheckOutcome {
         match self {
             Self::Passed(verified) => prompts::still_failing(verified.still_failing()),
             Self::TestsFailed(failed) => prompts::failure_report(&failed.result, &failed.reasons),
-            Self::NoChange => prompts::no_change(),
+            Self::NoChange(_) => prompts::no_change(),
             Self::NotApplied(why) => prompts::apply_failed(why),
             Self::Unresolved(files) => format!(
                 "There are still conflict markers in {}. Resolve every conflict.",
@@ -337,7 +330,10 @@ impl CheckOutcome {
                 "the tests that passed before still pass, others still fail".to_owned()
             }
             Self::TestsFailed(failed) => failed.summary(),
-            Self::NoChange => "the agent finished without changing any file".to_owned(),
+            Self::NoChange(in_base) => {
+                let in_base = in_base.as_deref().unwrap_or_default();
+                format!("the agent finished without changing any file{in_base}")
+            }
             Self::NotApplied(why) => {
                 format!("the files could not be applied: {}", truncate_end(why, 500))
             }

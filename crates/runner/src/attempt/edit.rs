@@ -96,12 +96,13 @@ impl<'a, 'r> Editor<'a, 'r> {
             .report_activity("agent", format!("{agent} started"))
             .await;
         if self.has_tools {
+            let full = self.prompt_context.edit_prompt();
             let prompt = if self.resume_for_review().await? {
                 self.prompt_context.review_prompt()
             } else {
-                self.prompt_context.edit_prompt()
+                full.clone()
             };
-            self.edit_in_place(&prompt, None).await
+            self.edit_in_place(&prompt, &full, None).await
         } else {
             let prompt = self
                 .prompt_context
@@ -140,7 +141,8 @@ impl<'a, 'r> Editor<'a, 'r> {
 
     async fn answer(&mut self, said: &str) -> AttemptResult<Edit> {
         if self.has_tools {
-            self.edit_in_place(said, None).await
+            let full = self.full_prompt(said);
+            self.edit_in_place(said, &full, None).await
         } else {
             self.regenerate(said).await
         }
@@ -150,7 +152,9 @@ impl<'a, 'r> Editor<'a, 'r> {
         let rounds = self.attempt.runner.settings.rounds;
         let correction = prompts::correction(round, rounds, problem);
         if self.has_tools {
-            return self.edit_in_place(&correction, Some(problem)).await;
+            let full = self.full_prompt(&correction);
+            let analysis = Some(problem);
+            return self.edit_in_place(&correction, &full, analysis).await;
         }
         self.regenerate(&correction).await
     }
@@ -165,14 +169,22 @@ impl<'a, 'r> Editor<'a, 'r> {
         self.edit_by_generation(prompt, schema(true)).await
     }
 
-    /// Lets the agent edit with its own tools. If the agent lost its session, the full prompt is sent once
-    /// more.
-    async fn edit_in_place(&mut self, prompt: &str, analysis: Option<&str>) -> AttemptResult<Edit> {
+    /// Returns the task, and a later prompt below it.
+    fn full_prompt(&self, prompt: &str) -> String {
+        format!("{}\n\n{prompt}", self.prompt_context.edit_prompt())
+    }
+
+    /// Lets the agent edit with its own tools. If the agent lost its session, the full prompt is sent instead.
+    async fn edit_in_place(
+        &mut self,
+        prompt: &str,
+        full_prompt: &str,
+        analysis: Option<&str>,
+    ) -> AttemptResult<Edit> {
         let had_session = self.conversation.is_open();
         let mut result = self.turn(prompt).await?;
         if had_session && result.as_ref().is_err_and(|error| error.orphaned) {
-            let full_prompt = format!("{}\n\n{prompt}", self.prompt_context.edit_prompt());
-            result = self.turn(&full_prompt).await?;
+            result = self.turn(full_prompt).await?;
         }
         self.record_session().await;
         Ok(Edit {

@@ -40,6 +40,7 @@ use windlass_tasks::{
     AttemptRef, Broadcast, Outcome, Project, StoreError, Task, TestResult, TestStatus, WorkingCopy,
 };
 
+pub(crate) use commit_message::one_line;
 pub use keep::keep_stale_changes;
 pub(crate) use messages::note_section;
 pub(crate) use prompts::{PromptContext, failure_summary};

@@ -5,7 +5,7 @@ use windlass_tasks::{ClaimedLandings, Landing, LandingOutcome, Project, StoreErr
 use super::lease::LandingLease;
 use super::verify::Candidate;
 use super::{Lander, LandingReport, LandingResult};
-use crate::attempt::retry_transient;
+use crate::attempt::{one_line, retry_transient};
 
 /// Why a run ended early.
 #[derive(Debug)]
@@ -96,14 +96,19 @@ pub(super) fn conflict(target: &str, files: &[String]) -> String {
     format!("the change conflicts with {target} in {}", files.join(", "))
 }
 
+/// Names a task in a commit message. A title may have several lines, which could look like trailers.
+fn named(change: &Candidate) -> String {
+    format!("task {}: {}", change.task.id, one_line(&change.task.title))
+}
+
 /// Returns the message of a merge commit.
 pub(super) fn message(changes: &[Candidate]) -> String {
     let mut text = match changes {
-        [change] => format!("Land task {}: {}\n", change.task.id, change.task.title),
+        [change] => format!("Land {}\n", named(change)),
         changes => {
             let mut text = format!("Land {} tasks\n\n", changes.len());
             for change in changes {
-                text.push_str(&format!("- {}: {}\n", change.task.id, change.task.title));
+                text.push_str(&format!("- {}\n", named(change)));
             }
             text
         }

@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 use windlass_tasks::{
     ClaimedLandings, LandingClaim, LandingSite, LandingStrategy, MAX_RETURNS, NewLanding, Project,
-    ProjectId, Task, TaskId,
+    ProjectId, StoreError, Task, TaskId,
 };
 
 use crate::attempt::retry_transient;
@@ -95,6 +95,12 @@ pub enum LandingResult {
     Withdrawn,
 }
 
+/// Receives what becomes of changes that a worker lands, e.g. to print it.
+pub trait LandingListener: std::fmt::Debug + Send + Sync {
+    /// Handles one report. A change that waits is reported again only if the reason is another.
+    fn on_landing(&self, report: &LandingReport);
+}
+
 impl LandingResult {
     /// Returns the command that undoes a landed change.
     pub fn undo(&self) -> Option<String> {
@@ -143,6 +149,19 @@ impl Lander {
             added += 1;
         }
         Ok(added)
+    }
+
+    /// Returns `true` if a task landed with a merge commit, `false` if with the commit of its change or with a rebased
+    /// one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be used.
+    pub async fn is_merge(&self, task: TaskId, commit: &str) -> Result<bool, StoreError> {
+        let runner = &*self.runner;
+        let proof = retry_transient(&*runner.clock, || runner.store.proof(task)).await?;
+        let is_own = proof.is_some_and(|proof| proof.commit == commit);
+        Ok(self.settings.strategy == LandingStrategy::Merge && !is_own)
     }
 
     async fn is_reviewed(&self, task: &Task) -> Result<bool, Error> {

@@ -128,7 +128,8 @@ impl LandingRun<'_> {
         let site = &self.lander.site;
         for commit in intents.iter().rev() {
             if site.contains(&self.project, self.target, commit).await? {
-                return Ok(Some(self.landed(entry, commit, true).await?));
+                let is_merge = self.lander.is_merge(entry.task, commit).await?;
+                return Ok(Some(self.landed(entry, commit, is_merge).await?));
             }
         }
         Ok(None)

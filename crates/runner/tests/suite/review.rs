@@ -77,6 +77,8 @@ async fn lost_session_is_replaced_by_one_with_the_whole_task() {
     assert_eq!(prompts.len(), 3, "{prompts:?}");
     assert!(has_review(&prompts[2]), "{}", prompts[2]);
     assert!(prompts[2].contains("# Task: a task"), "{}", prompts[2]);
+    let reviews = prompts[2].matches("# Review of version 1").count();
+    assert_eq!(reviews, 1, "{}", prompts[2]);
     let sessions = sessions(&harness, &task).await;
     assert_ne!(sessions[0], sessions[1]);
 }

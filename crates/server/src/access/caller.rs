@@ -7,6 +7,9 @@ use windlass_tasks::{AccessToken, ProjectId, Scope};
 
 use crate::error::{ApiError, unauthorized};
 
+/// The name of the server's own token.
+const SERVER_TOKEN: &str = "server-token";
+
 /// What a caller sent to authenticate: the hash of its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Credential {
@@ -35,7 +38,7 @@ impl Caller {
     /// Returns the person who has the server's own token.
     pub(crate) fn owner(credential: Credential) -> Self {
         Self {
-            name: "server-token".to_owned(),
+            name: SERVER_TOKEN.to_owned(),
             scopes: Scope::ALL.to_vec(),
             projects: None,
             expires_at: None,
@@ -60,11 +63,11 @@ impl Caller {
         projects.is_none_or(|projects| projects.contains(&project))
     }
 
-    /// Returns the name under which the caller's reviews are stored.
+    /// Returns the name under which the caller's reviews, landings and merges are stored.
     pub(crate) fn author(&self) -> &str {
-        match self.credential {
-            Credential::ServerToken => "owner",
-            _ => &self.name,
+        match self.name.as_str() {
+            SERVER_TOKEN => "owner",
+            name => name,
         }
     }
 

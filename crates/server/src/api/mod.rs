@@ -132,6 +132,7 @@ fn task_routes() -> Vec<RouteRow> {
         // What it needs depends on the decision.
         ("post", "/tasks/{id}/reviews", ANY, post(reviews::add)),
         ("get", "/tasks/{id}/pushes", READ, get(records::pushes)),
+        ("post", "/tasks/{id}/push", APPROVE, post(records::push)),
         (
             "get",
             "/tasks/{id}/candidates",

@@ -73,6 +73,7 @@ pub(super) async fn show() -> Response {
         records::corrections,
         records::proof,
         records::pushes,
+        records::push,
         records::candidates,
         records::blockers,
         reviews::list,

@@ -1,12 +1,14 @@
 //! The records of a task's attempts.
 
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use utoipa::IntoParams;
 use windlass_tasks::{Attempt, Blocker, Correction, Push, TestResult};
 
-use super::extract::PathId;
+use super::extract::{PathId, QueryParams};
 use super::schema;
 use crate::access::VisibleStore;
+use crate::board::Board;
 use crate::candidates::CandidateRow;
 use crate::error::{ApiError, JsonResponse};
 
@@ -65,6 +67,25 @@ pub(super) async fn pushes(
     PathId(id): PathId,
 ) -> Result<JsonResponse<Vec<Push>>, ApiError> {
     Ok(JsonResponse(store.pushes(id).await?))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PushQuery {
+    /// The name of a git remote; the configured one if it is not set.
+    remote: Option<String>,
+}
+
+/// Pushes a task's branch to a git remote, with the git settings and credentials of the server's user. The result has the
+/// reason of a push that failed.
+#[utoipa::path(post, path = "/tasks/{id}/push", params(("id" = i64, Path), PushQuery), responses((status = 200, description = "Success.", body = schema::Push), (status = 409, description = "The current state does not allow it.")))]
+pub(super) async fn push(
+    board: Board,
+    PathId(id): PathId,
+    QueryParams(query): QueryParams<PushQuery>,
+) -> Result<JsonResponse<Push>, ApiError> {
+    Ok(JsonResponse(board.push(id, query.remote).await?))
 }
 
 /// Lists the candidates of a task side by side.

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 use utoipa::ToSchema;
-use windlass_tasks::{AuthorKind, Review, Scope, Task};
+use windlass_tasks::{Review, Scope, Task};
 
 use super::extract::{JsonBody, PathId};
 use super::schema;
 use crate::access::Caller;
-use crate::board::{Board, NewReviewBody, Reviewer};
+use crate::board::{Board, NewReviewBody};
 use crate::error::{ApiError, JsonResponse};
 
 /// A stored review, and the task after it.
@@ -39,10 +39,6 @@ pub(super) async fn add(
     if !caller.scopes.contains(&Scope::Approve) {
         caller.require(body.needs())?;
     }
-    let by = Reviewer {
-        name: caller.author().to_owned(),
-        kind: AuthorKind::Person,
-    };
-    let (review, task) = board.review(id, body, by).await?;
+    let (review, task) = board.review(id, body).await?;
     Ok(JsonResponse(Reviewed { review, task }))
 }

@@ -1,9 +1,9 @@
-//! The change of a task: show and merge it.
+//! The change of a task: show, merge and push it.
 
 use std::sync::Arc;
 
 use serde_json::Value;
-use windlass_tasks::{AttemptNumber, Proof, Task, TaskId};
+use windlass_tasks::{AttemptNumber, Proof, Push, Task, TaskId};
 
 use super::{Board, conflict};
 use crate::error::ApiError;
@@ -40,16 +40,30 @@ impl Board {
     /// Merges a task's branch into the current branch.
     pub(crate) async fn merge(&self, id: TaskId) -> Result<(Task, Value), ApiError> {
         let task = self.store.task(id).await?;
-        let host_ops = Arc::clone(&self.host_ops);
+        let (host_ops, by) = (Arc::clone(&self.host_ops), self.author.clone());
         // In its own task, so that a client that leaves or cancels does not interrupt a running merge.
         let merging = tokio::spawn(async move {
-            let merged = host_ops.merge(&task).await;
+            let merged = host_ops.merge(&task, &by).await;
             (task, merged)
         });
         let (task, merged) = merging
             .await
             .map_err(|error| ApiError::internal(error.to_string()))?;
         Ok((task, merged?))
+    }
+
+    /// Pushes a task's branch to a remote.
+    pub(crate) async fn push(
+        &self,
+        id: TaskId,
+        remote: Option<String>,
+    ) -> Result<Push, ApiError> {
+        let task = self.store.task(id).await?;
+        let host_ops = Arc::clone(&self.host_ops);
+        // In its own task, as a merge.
+        let pushing = tokio::spawn(async move { host_ops.push(&task, remote).await });
+        let pushed = pushing.await;
+        Ok(pushed.map_err(|error| ApiError::internal(error.to_string()))??)
     }
 
     /// Returns the proof of a completed task.

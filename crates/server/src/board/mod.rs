@@ -22,7 +22,7 @@ use crate::host_ops::{AskAnswer, AskRequest, HostOps};
 
 pub(crate) use agent_list::AgentList;
 pub(crate) use new_task::{KindName, NewTaskBody};
-pub(crate) use reviews::{DecisionName, NewReviewBody, Reviewer, SideName};
+pub(crate) use reviews::{DecisionName, NewCommentBody, NewReviewBody, SideName};
 pub(crate) use steering::{BulkBody, EditBody};
 pub(crate) use task_list::TaskSelection;
 pub(crate) use wait::WaitOutcome;
@@ -35,6 +35,8 @@ pub(crate) struct Board {
     agents: Arc<AgentList>,
     /// The default project of new tasks.
     project: Option<ProjectId>,
+    /// The name of the caller, for what it reviews, lands and merges.
+    author: String,
 }
 
 impl Board {
@@ -43,12 +45,14 @@ impl Board {
         host_ops: Arc<dyn HostOps>,
         agents: Arc<AgentList>,
         project: Option<ProjectId>,
+        author: String,
     ) -> Self {
         Self {
             store,
             host_ops,
             agents,
             project,
+            author,
         }
     }
 

@@ -35,13 +35,13 @@ pub(crate) struct NewReviewBody {
 #[schema(as = NewReviewComment)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewCommentBody {
-    path: String,
+    pub(crate) path: String,
     /// A line that the diff shows. Without it, the comment is about the file.
-    line: Option<u32>,
+    pub(crate) line: Option<u32>,
     #[serde(default)]
     #[schema(value_type = SideName, required = false)]
-    side: DiffSide,
-    text: String,
+    pub(crate) side: DiffSide,
+    pub(crate) text: String,
 }
 
 /// The JSON of [`ReviewDecision`].
@@ -73,20 +73,12 @@ impl NewReviewBody {
     }
 }
 
-/// Who submits a review.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reviewer {
-    pub(crate) name: String,
-    pub(crate) kind: AuthorKind,
-}
-
 impl Board {
     /// Submits a review of the newest version, with each comment on a line of its diff.
     pub(crate) async fn review(
         &self,
         id: TaskId,
         body: NewReviewBody,
-        by: Reviewer,
     ) -> Result<(Review, Task), ApiError> {
         let mut comments: Vec<ReviewComment> = body.comments.into_iter().map(comment).collect();
         if !comments.is_empty() {
@@ -100,8 +92,8 @@ impl Board {
             task_id: id,
             attempt: body.attempt,
             decision: body.decision,
-            author: by.name,
-            author_kind: by.kind,
+            author: self.author.clone(),
+            author_kind: AuthorKind::Person,
             text: body.text,
             comments,
         };

@@ -25,6 +25,8 @@ pub struct McpAccess {
     pub projects: Option<Vec<ProjectId>>,
     /// The default project of new tasks.
     pub project: ProjectId,
+    /// The person whose client it is, for what it reviews and merges.
+    pub author: String,
 }
 
 /// An MCP server for one client.
@@ -50,7 +52,13 @@ impl McpServer {
     pub fn new(store: Arc<dyn TaskStore>, host_ops: Arc<dyn HostOps>, access: McpAccess) -> Self {
         let store = VisibleStore::new(store, access.projects);
         let agents = Arc::new(AgentList::new(Arc::new(SystemClock::new())));
-        let board = Board::new(store, host_ops, agents, Some(access.project));
+        let board = Board::new(
+            store,
+            host_ops,
+            agents,
+            Some(access.project),
+            access.author,
+        );
         Self {
             handler: McpHandler::new(board, access.scopes, CallSlots::default()),
         }

@@ -14,7 +14,7 @@ use windlass_server::{
 };
 use windlass_tasks::{
     AccessStore, Broadcast, NewAccessToken, NewProject, NewTask, Project, ProjectId, Projects,
-    Scope, Task, TaskQueue, TaskStore,
+    Push, Scope, Task, TaskQueue, TaskStore,
 };
 
 use super::client::{Request, Response, raw};
@@ -72,7 +72,11 @@ impl HostOps for TestHostOps {
         })
     }
 
-    fn merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>> {
+    fn merge<'a>(
+        &'a self,
+        task: &'a Task,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<Value, HostOpsError>> {
         Box::pin(async move {
             match task.id {
                 1 => Ok(json!({"status": "nothing"})),
@@ -83,7 +87,18 @@ impl HostOps for TestHostOps {
     }
 
     fn preview_merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>> {
-        self.merge(task)
+        self.merge(task, "")
+    }
+
+    fn push<'a>(
+        &'a self,
+        task: &'a Task,
+        remote: Option<String>,
+    ) -> BoxFuture<'a, Result<Push, HostOpsError>> {
+        Box::pin(async move {
+            let why = format!("task {} has no branch for {remote:?}", task.id);
+            Err(HostOpsError::Refused(why))
+        })
     }
 
     fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentCard>, HostOpsError>> {

@@ -74,6 +74,24 @@ const TOOLS: &[(&str, &str, &[Scope], &str)] = &[
         &[Scope::Approve],
         "post /tasks/999/merge",
     ),
+    (
+        "review_task",
+        r#"{"id": 999, "attempt": 1, "text": "x"}"#,
+        &[Scope::Approve],
+        "",
+    ),
+    (
+        "land_task",
+        r#"{"id": 999}"#,
+        &[Scope::Approve],
+        "post /tasks/999/land",
+    ),
+    (
+        "push_task",
+        r#"{"id": 999}"#,
+        &[Scope::Approve],
+        "post /tasks/999/push",
+    ),
 ];
 
 #[tokio::test]

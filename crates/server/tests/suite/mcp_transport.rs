@@ -62,6 +62,7 @@ fn serve_pipes(harness: &Harness, scopes: &[Scope]) -> (PipeClient, tokio::task:
         scopes: scopes.to_vec(),
         projects: Some(vec![harness.project.id]),
         project: harness.project.id,
+        author: "Ada".to_owned(),
     };
     let store: Arc<dyn TaskStore> = Arc::clone(&harness.store) as _;
     let (input, output) = tokio::io::split(server);

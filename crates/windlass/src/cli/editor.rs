@@ -13,7 +13,7 @@ use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
 
 /// The maximum size of an edited text.
-const MAX_TEXT_BYTES: u64 = 4 << 20;
+const MAX_TEXT_BYTES: u64 = 16 << 20;
 
 /// Lets the user edit a text in `$VISUAL` or `$EDITOR`, and parses it. Returns `None` if it was not changed.
 ///
@@ -44,13 +44,17 @@ pub(super) async fn edit<T>(
     }
 }
 
+/// Returns the editor that the user has set.
+pub(super) fn configured() -> Option<OsString> {
+    let names = ["VISUAL", "EDITOR"].into_iter();
+    names
+        .filter_map(std::env::var_os)
+        .find(|value| !value.is_empty())
+}
+
 /// Opens files or directories in the user's editor and waits until it ends.
 pub(super) async fn open(path: &Path, cwd: &Path) -> Result<(), CliError> {
-    let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| {
-        let value = std::env::var_os(name)?;
-        (!value.is_empty()).then_some(value)
-    });
-    let editor = editor.unwrap_or_else(|| OsString::from("vi"));
+    let editor = configured().unwrap_or_else(|| OsString::from("vi"));
     // The variable may have arguments, as in `code --wait`.
     let mut script = editor.clone();
     script.push(" \"$1\"");
@@ -61,26 +65,25 @@ pub(super) async fn open(path: &Path, cwd: &Path) -> Result<(), CliError> {
         path.as_os_str().to_owned(),
     ];
     let editor = editor.to_string_lossy();
-    match run("/bin/sh".into(), args, cwd).await? {
+    match run("/bin/sh".into(), args, Vec::new(), cwd).await? {
         Some(0) => Ok(()),
         Some(127) => Err(CliError::usage(format!(
             "the editor {editor} was not found: set EDITOR"
         ))),
-        _ => Err(CliError::failed(format!(
-            "the editor {editor} failed: nothing was changed"
-        ))),
+        _ => Err(CliError::failed(format!("the editor {editor} failed"))),
     }
 }
 
-/// Runs a program on the terminal, and returns its exit code. Ctrl-C is for the program.
+/// Runs a program on the terminal with these variables added, and returns its exit code. Ctrl-C is for the program.
 pub(super) async fn run(
     program: OsString,
     args: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
     cwd: &Path,
 ) -> Result<Option<i32>, CliError> {
     let mut interrupts = Interrupts::listen()?;
     let name = program.to_string_lossy().into_owned();
-    let running = run_on_terminal(program, args, cwd);
+    let running = run_on_terminal(program, args, variables, cwd);
     tokio::pin!(running);
     loop {
         tokio::select! {
@@ -93,7 +96,8 @@ pub(super) async fn run(
     }
 }
 
-fn read(path: &Path) -> Result<String, CliError> {
+/// Reads an edited text.
+pub(super) fn read(path: &Path) -> Result<String, CliError> {
     let mut text = String::new();
     let file = File::open(path)?;
     let read = file.take(MAX_TEXT_BYTES + 1).read_to_string(&mut text);

@@ -12,7 +12,7 @@ use windlass_core::{
     AgentEvent, AgentHandle, AgentRegistry, DirAccess, Error, Prompt, SessionOptions, Usage,
 };
 use windlass_server::{AgentCard, AskAnswer, AskRequest, HostOps, HostOpsError};
-use windlass_tasks::{AttemptNumber, Task, TaskStore};
+use windlass_tasks::{AttemptNumber, Push, Task, TaskStore};
 use windlass_workspace::Clones;
 
 use super::app::App;
@@ -91,10 +91,14 @@ impl HostOps for LocalHostOps {
         })
     }
 
-    fn merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>> {
+    fn merge<'a>(
+        &'a self,
+        task: &'a Task,
+        by: &'a str,
+    ) -> BoxFuture<'a, Result<Value, HostOpsError>> {
         Box::pin(async move {
             let _guard = self.merging.lock().await;
-            let merged = task::merge(&*self.store, &self.clones, task, "dashboard").await;
+            let merged = task::merge(&*self.store, &self.clones, task, by).await;
             // Errors from git describe the user's checkout, so they are shown to the user.
             merged.map_err(|error| HostOpsError::Refused(error.to_string()))
         })
@@ -104,6 +108,17 @@ impl HostOps for LocalHostOps {
         Box::pin(async move {
             let merged = task::preview_merge(&*self.store, &self.clones, task).await;
             merged.map_err(|error| HostOpsError::Refused(error.to_string()))
+        })
+    }
+
+    fn push<'a>(
+        &'a self,
+        task: &'a Task,
+        remote: Option<String>,
+    ) -> BoxFuture<'a, Result<Push, HostOpsError>> {
+        Box::pin(async move {
+            let pushed = task::push(&self.store, &self.config.publish, task, remote).await;
+            pushed.map_err(to_host_error)
         })
     }
 

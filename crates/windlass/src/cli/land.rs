@@ -320,7 +320,7 @@ async fn last_report(lander: &Lander, task: TaskId) -> Result<Option<LandingRepo
     let result = match (last.state, &last.commit) {
         (LandingState::Landed, Some(commit)) => LandingResult::Landed {
             commit: commit.clone(),
-            is_merge: true,
+            is_merge: lander.is_merge(task, commit).await?,
         },
         (LandingState::Returned, _) => LandingResult::Returned {
             reason: last.reason.clone().unwrap_or_default(),

@@ -13,6 +13,7 @@ use super::exit::{CliError, Exit};
 use super::host_ops::LocalHostOps;
 use super::interrupt::Interrupts;
 use super::queue::TaskQueue;
+use super::task::person;
 use super::task_runtime::{TaskRuntime, test_settings};
 
 #[derive(Debug, Args)]
@@ -48,6 +49,7 @@ impl Mcp {
             scopes: self.scopes(),
             projects: (!self.all_projects).then(|| vec![project]),
             project,
+            author: person(app).await,
         };
         let server = McpServer::new(Arc::clone(&queue.store), Arc::new(host_ops), access);
         let mut interrupts = Interrupts::listen()?;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use windlass_core::AgentEvent;
+use windlass_core::{AgentEvent, escape_control};
 use windlass_core::permission::SessionApprover;
-use windlass_runner::Listener;
+use windlass_runner::{LandingListener, LandingReport, LandingResult, Listener};
 use windlass_tasks::{Broadcast, TaskId, TaskStatus, TestStatus};
 
 use super::console::{BAD, Console, GOOD, QUIET, WARNING};
-use super::task::event_line;
+use super::task::{event_line, result_line};
 
 /// Maximum number of tasks whose steps are counted; a worker may run any number of tasks.
 const MAX_TRACKED_TASKS: usize = 1024;
@@ -106,6 +106,21 @@ impl ProgressPrinter {
         if let Some(command) = next_command(message) {
             self.console
                 .progress(style, &format!("{task}needs input: run {command}"));
+        }
+    }
+}
+
+impl LandingListener for ProgressPrinter {
+    fn on_landing(&self, report: &LandingReport) {
+        let style = match report.result {
+            LandingResult::Landed { .. } => GOOD,
+            LandingResult::Returned { .. } => BAD,
+            _ => QUIET,
+        };
+        let line = result_line(report.task, &report.target, &report.result);
+        self.console.progress(style, &escape_control(&line));
+        if let Some(undo) = report.result.undo() {
+            self.console.progress(QUIET, &format!("to undo it: {undo}"));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `windlass review`: comments on the change of a task, requests changes or approves it.
 
 mod agent;
-mod editor;
+mod draft;
 mod sheet;
 
 use clap::Args;
@@ -20,7 +20,7 @@ use super::task;
 use super::task_runtime::{TaskRuntime, test_settings};
 pub(super) use agent::ReviewingAgent;
 use agent::review_with_agent;
-use editor::ReviewFile;
+use draft::ReviewDraft;
 use sheet::Sheet;
 
 #[derive(Debug, Args)]
@@ -136,7 +136,7 @@ impl ReviewTask {
         let what = format!("task {}, version {version}: {}", task.id, task.title);
         let store = queue.store.store_id().await?;
         let template = sheet::render(&what, diff);
-        let file = ReviewFile::create(app, (&store, task.id, version), template)?;
+        let file = ReviewDraft::create(app, (&store, task.id, version), template)?;
         let Some(text) = file.edit().await? else {
             file.remove();
             return Err(CliError::usage(

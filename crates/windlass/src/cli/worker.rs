@@ -7,8 +7,11 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use windlass_runner::{AgentPoolManager, ChangeReviewer, ResultStatus, WorkerReport};
-use windlass_tasks::{TaskFilter, TaskStatus, WorkerKind};
+use windlass_runner::{
+    AgentPoolManager, ChangeReviewer, LandingListener, LandingReport,
+    LandingResult, ResultStatus, WorkerReport,
+};
+use windlass_tasks::{TaskFilter, TaskStatus, TaskStore, WorkerKind};
 
 use super::app::App;
 use super::console::QUIET;
@@ -122,10 +125,12 @@ impl WorkerArgs {
             });
             reviewer
         });
+        let printer = Arc::new(ProgressPrinter::new(app.console));
+        let listener: Arc<dyn LandingListener> = printer.clone();
         let runner = task_runtime.runner(
             Arc::clone(&queue.store),
             Arc::new(agents),
-            Some(Arc::new(ProgressPrinter::new(app.console))),
+            Some(printer),
             runner_settings(config),
         );
         let concurrency = self
@@ -137,6 +142,7 @@ impl WorkerArgs {
         let lander = task_runtime.lander(Arc::clone(&runner), config, project);
         windlass_runner::Worker {
             lander: Some(lander),
+            landing_listener: Some(listener),
             pool: AgentPoolManager::new(concurrency),
             project,
             kinds: self.kind.clone(),
@@ -203,10 +209,12 @@ impl Worker {
                 }
             }
         };
-        self.report(app, &report?)
+        let report = report?;
+        self.report(app, &report)?;
+        exit(&*queue.store, &report).await
     }
 
-    fn report(&self, app: &App<'_>, report: &WorkerReport) -> Result<Exit, CliError> {
+    fn report(&self, app: &App<'_>, report: &WorkerReport) -> Result<(), CliError> {
         const STATUSES: [ResultStatus; 6] = [
             ResultStatus::Completed,
             ResultStatus::Failed,
@@ -216,18 +224,25 @@ impl Worker {
             ResultStatus::Superseded,
         ];
         let counts = STATUSES.map(|status| (status, report.count(status)));
+        let is_landed =
+            |one: &&LandingReport| matches!(one.result, LandingResult::Landed { .. });
+        let landed = report.landings.iter().filter(is_landed).count();
         if self.json {
-            let counts: serde_json::Map<_, _> = counts
+            let mut counts: serde_json::Map<_, _> = counts
                 .iter()
                 .map(|(status, count)| (status.to_string(), json!(count)))
                 .collect();
+            counts.insert("landed".to_owned(), json!(landed));
             app.console.json(&counts)?;
         } else {
-            let parts: Vec<String> = counts
+            let mut parts: Vec<String> = counts
                 .iter()
                 .filter(|(_, count)| *count > 0)
                 .map(|(status, count)| format!("{count} {status}"))
                 .collect();
+            if landed > 0 {
+                parts.push(format!("{landed} landed"));
+            }
             let line = if parts.is_empty() {
                 "nothing to do".to_owned()
             } else {
@@ -235,25 +250,30 @@ impl Worker {
             };
             app.console.line(&line)?;
         }
-        Ok(exit(report))
+        Ok(())
     }
 }
 
-/// Returns the exit code, by the last attempt at each task: a failed attempt whose retry succeeded is not a failure.
-fn exit(report: &WorkerReport) -> Exit {
+/// Returns the exit code, by the last attempt at each task: a failed attempt whose retry succeeded is not a failure, and
+/// neither is a candidate, whose task has a result of its own.
+async fn exit(store: &dyn TaskStore, report: &WorkerReport) -> Result<Exit, CliError> {
     let last: BTreeMap<_, _> = report
         .results
         .iter()
         .map(|(task, result)| (task, result.status))
         .collect();
-    let any = |wanted: &[ResultStatus]| last.values().any(|status| wanted.contains(status));
-    if any(&[ResultStatus::Failed, ResultStatus::Superseded]) {
-        Exit::Failed
-    } else if any(&[ResultStatus::Blocked]) {
-        Exit::Blocked
-    } else {
-        Exit::Done
+    let mut exit = Exit::Done;
+    for (task, status) in last {
+        let found = match status {
+            ResultStatus::Failed | ResultStatus::Superseded => Exit::Failed,
+            ResultStatus::Blocked if exit == Exit::Done => Exit::Blocked,
+            _ => continue,
+        };
+        if store.task(*task).await?.candidate_of.is_none() {
+            exit = found;
+        }
     }
+    Ok(exit)
 }
 
 impl From<windlass_runner::Error> for CliError {

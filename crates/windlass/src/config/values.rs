@@ -9,8 +9,9 @@ use serde_json::{Number, Value};
 use windlass_sandbox::LimitOverrides;
 
 use super::setting::{Setting, SettingMap};
+use super::value_type::LandStrategy;
 use super::{
-    AgentSettings, Alias, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings,
+    AgentSettings, Alias, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, Error,
     GatewaySettings, GeneralSettings, Key, LandSettings, LimitSettings, Notice, NotifySettings,
     Origin, PublishSettings, Result, ReviewSettings, RunSettings, SandboxSettings, StoreSettings,
     TaskSettings, TestsSettings, WorkerSettings, WorkspaceSettings, redact,
@@ -91,6 +92,8 @@ impl Config {
         let aliases = named(&tables["model_list"], AliasSettings::read)?.into_iter();
         let aliases =
             aliases.filter_map(|(name, alias)| Some((name, Alias::new(alias, &layers.root)?)));
+        let land = LandSettings::read(&tables["land"])?;
+        check_land(&land, &layers)?;
         Ok(Self {
             default_agent: GeneralSettings::read(&tables)?.default_agent,
             agents: named(&tables["agents"], AgentSettings::read)?,
@@ -105,7 +108,7 @@ impl Config {
             notify: NotifySettings::read(&tables["notify"])?,
             run: RunSettings::read(&tables["run"])?,
             worker: WorkerSettings::read(&tables["worker"])?,
-            land: LandSettings::read(&tables["land"])?,
+            land,
             review: ReviewSettings::read(&tables["review"])?,
             tasks: TaskSettings::read(&tables["tasks"])?,
             changes: ChangeSettings::read(&tables["changes"])?,
@@ -163,6 +166,20 @@ impl Config {
     pub fn root(&self) -> &Path {
         &self.layers.root
     }
+}
+
+/// Refuses batches of changes that are rebased: each of them becomes a commit, and only the last one would be tested.
+fn check_land(land: &LandSettings, layers: &Layers) -> Result<()> {
+    if land.strategy != LandStrategy::Rebase || land.batch == 1 {
+        return Ok(());
+    }
+    let mut settings = layers.settings.iter();
+    let Some((key, setting)) = settings.find(|(key, _)| key.to_string() == "land.batch") else {
+        return Ok(());
+    };
+    let found = format!("{} with land.strategy = \"rebase\"", land.batch);
+    let expected = "1, because rebased changes are tested one by one: remove it, or use the strategy \"merge\"";
+    Err(Error::wrong_value(setting.origin.clone(), key, &found, expected))
 }
 
 /// Reads the entries of a table, of which each has a name chosen by the user.

@@ -131,9 +131,14 @@ fn changes_that_are_red_together_do_not_both_land_until_one_is_corrected() {
     assert_eq!(two["landings"][0]["cases"][0], "tests/one.sh", "{two}");
 
     // Its agent is asked to correct it, and it lands without being asked for again.
-    succeed(&harness, &["worker", "--once"]);
+    let worker = succeed(&harness, &["worker", "--once"]);
     let two = show(&harness, 2);
     assert_eq!(two["task"]["landed"]["commit"], head(&harness), "{two}");
+    let undo = format!("to undo it: git revert {}", head(&harness));
+    for line in ["landed task 2 on main", &undo] {
+        assert!(worker.stderr.contains(line), "{line}: {}", worker.stderr);
+    }
+    assert!(worker.stdout.contains("1 landed"), "{}", worker.stdout);
     assert_eq!(harness.read("two.txt"), "two and one\n");
     assert_eq!(harness.git(&["status", "--porcelain"]), "");
     assert_green(&harness);
@@ -143,9 +148,17 @@ fn changes_that_are_red_together_do_not_both_land_until_one_is_corrected() {
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert!(refused.stderr.contains("add --yes"), "{}", refused.stderr);
     let refused = harness.run(&["task", "cancel", "2"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert!(refused.stderr.contains("git revert"), "{}", refused.stderr);
     succeed(&harness, &["task", "retry", "2", "--yes"]);
     assert_eq!(show(&harness, 2)["task"]["landed"], Value::Null);
+    let after = head(&harness);
+    let cancelled = succeed(&harness, &["task", "cancel", "1", "--yes"]);
+    assert!(cancelled.stderr.contains("git revert"), "{}", cancelled.stderr);
+    let one = &show(&harness, 1)["task"];
+    assert_eq!(one["status"], "cancelled", "{one}");
+    assert_eq!(one["landed"], Value::Null, "{one}");
+    assert_eq!(head(&harness), after);
 }
 
 /// Each task writes its own file.
@@ -189,6 +202,13 @@ fn proved_changes_land_on_their_own_if_configured_in_batches() {
     assert_green(&harness);
 
     configure(&harness, "auto = \"proved\"\nstrategy = \"rebase\"\n");
+    let refused = harness.run(&["land", "--list"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    let why = "`land.batch` is 3 with land.strategy = \"rebase\", expected 1";
+    assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    let file = harness.path("named.toml");
+    let config = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, config.replace("batch = 3\n", "")).unwrap();
     harness.json(&["task", "add", "Make file number 1.", "--json"]);
     std::fs::remove_file(harness.project().join("file1.txt")).unwrap();
     harness.git(&["commit", "-q", "-a", "-m", "Remove a file"]);

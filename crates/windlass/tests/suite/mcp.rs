@@ -124,6 +124,9 @@ const APPROVE: &[&str] = &[
     "decide_approval",
     "cancel_task",
     "merge_task",
+    "review_task",
+    "land_task",
+    "push_task",
 ];
 
 #[test]

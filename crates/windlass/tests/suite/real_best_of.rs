@@ -17,7 +17,7 @@ fn writes(content: &str) -> Value {
     ])
 }
 
-fn agent(name: &str, model: &str, server: &Server) -> String {
+pub(crate) fn agent(name: &str, model: &str, server: &Server) -> String {
     format!(
         "[agents.{name}]\nbackend = \"{name}\"\n{model}endpoint = \"{}\"\n\
          api_key_env = \"ANY_KEY\"\npermissions = \"allow\"\n",

@@ -79,6 +79,52 @@ fn every_task_of_a_diamond_sees_the_changes_that_it_depends_on() {
     assert!(statement.contains("\"task-3\""), "{statement}");
 }
 
+#[test]
+fn dependencies_are_not_merged_without_being_named() {
+    let turns = [
+        ("Top", shell("echo top > top.txt")),
+        ("Left", shell("cat top.txt > left.txt")),
+    ];
+    let harness = TaskHarness::new(PASSES, &script(&turns));
+    add(&harness, "Top", &[]);
+    add(&harness, "Left", &["--after", "1"]);
+    assert_eq!(harness.run(&["worker", "--once"]).code, 0);
+    let main = harness.git(&["rev-parse", "main"]);
+    for flags in [&["--dry-run"][..], &[]] {
+        let args = [&["task", "merge", "2"], flags].concat();
+        let refused = harness.run(&args);
+        assert_eq!(refused.code, 3, "{}{}", refused.stdout, refused.stderr);
+        let why = "tasks that have not landed (1)";
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+        assert_eq!(harness.git(&["rev-parse", "main"]), main);
+    }
+    let merged = harness.json(&["task", "merge", "2", "--with-dependencies", "--json"]);
+    assert_eq!(merged["status"], "merged", "{merged}");
+    assert_eq!(harness.read("left.txt"), "top\n");
+
+    // After its dependency, a task is merged as it is.
+    harness.git(&["reset", "-q", "--hard", main.trim()]);
+    assert_eq!(harness.json(&["task", "merge", "1", "--json"])["status"], "merged");
+    assert_eq!(harness.json(&["task", "merge", "2", "--json"])["status"], "merged");
+}
+
+#[test]
+fn question_of_a_dependant_without_work_says_what_its_base_has() {
+    let turns = [
+        ("Top", shell("echo top > top.txt")),
+        ("Again", shell("echo top > top.txt")),
+    ];
+    let harness = TaskHarness::new(PASSES, &script(&turns));
+    add(&harness, "Top", &[]);
+    add(&harness, "Again", &["--after", "1"]);
+    assert_eq!(harness.run(&["worker", "--once"]).code, 3);
+    let blockers = harness.json(&["blockers", "--json"]);
+    let question = blockers[0]["question"].as_str().unwrap();
+    for part in ["that it depends on (1)", "windlass task cancel 2"] {
+        assert!(question.contains(part), "{part}: {question}");
+    }
+}
+
 /// Two tasks that write the same file, and one that needs both.
 fn conflicting() -> TaskHarness {
     let turns = [

@@ -1,6 +1,7 @@
 //! A private git directory: it shares a repository's objects, and uses none of its settings.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,9 @@ __pycache__/
 node_modules/
 .DS_Store
 ";
+
+/// Maximum number of entries of a git directory that are looked at.
+const MAX_GIT_DIR_ENTRIES: usize = 10_000;
 
 /// A git directory with objects borrowed from a repository.
 #[derive(Debug, Clone)]
@@ -97,6 +101,31 @@ impl PrivateGitDir {
         let config = self.dir.join("config");
         let settings = small_file(&config).unwrap_or_default();
         write(&config, &format!("{settings}[core]\n{core}"))
+    }
+
+    /// Lets git read an index of this git directory that is split in two files, and write it as one.
+    pub(crate) fn share_split_index(&self, git_dir: &Path) -> Result<()> {
+        let entries = fs::read_dir(git_dir).map_err(|error| Error::io(git_dir, &error))?;
+        let mut is_split = false;
+        for entry in entries.take(MAX_GIT_DIR_ENTRIES) {
+            let entry = entry.map_err(|error| Error::io(git_dir, &error))?;
+            let name = entry.file_name();
+            if !name.to_string_lossy().starts_with("sharedindex.") {
+                continue;
+            }
+            is_split = true;
+            let link = self.dir.join(&name);
+            match std::os::unix::fs::symlink(entry.path(), &link) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                    return Err(Error::io(&link, &error));
+                }
+                _ => {}
+            }
+        }
+        if is_split {
+            self.add_core_config("\tsplitIndex = false\n")?;
+        }
+        Ok(())
     }
 
     /// Sets `HEAD` to a commit.

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use super::index_lock::IndexLock;
 use crate::change::{self, FileDiff};
+use crate::checkout_files::restore;
 use crate::error::{Error, Result};
 use crate::git::{Git, PrivateGitDir, Repository};
 use crate::merge::{checked_out, would_overwrite};
@@ -43,7 +44,14 @@ impl BranchCheckout {
         let Some(path) = status.and_then(|status| status.checked_out) else {
             return Ok(None);
         };
-        let repository = Repository::find(Path::new(&path))?;
+        let root = Path::new(&path);
+        if !root.exists() {
+            return Err(Error::branch(
+                branch,
+                format!("is checked out in {path}, which does not exist: run git worktree prune"),
+            ));
+        }
+        let repository = Repository::find(root)?;
         let branch = branch.to_owned();
         Ok((!repository.bare).then_some(Self { repository, branch }))
     }
@@ -97,14 +105,20 @@ impl BranchCheckout {
             return Ok(Err(why));
         }
         let index = self.copy_index(private_git)?;
-        self.adopt(git, private_git, after, &diffs).await?;
+        let adopted = self.adopt(git, private_git, after, &diffs).await?;
         // Files with a new timestamp but the same content count as modified until the index is refreshed.
         self.command(git, private_git)
             .output(&["update-index", "-q", "--refresh"])
             .await?;
-        self.command(git, private_git)
+        let updated = self
+            .command(git, private_git)
             .run(&["read-tree", "-m", "-u", before, after])
-            .await?;
+            .await;
+        if let Err(error) = updated {
+            let command = self.command(git, private_git);
+            restore(command, &repository.root, &diffs, &adopted).await?;
+            return Err(error);
+        }
         Ok(Ok(FileUpdate {
             checkout: self,
             index,
@@ -148,8 +162,9 @@ impl BranchCheckout {
 
     /// Creates a command that works on the files, with the private copy of the index.
     fn command<'g>(&self, git: &'g Git, private_git: &PrivateGitDir) -> crate::git::GitCommand<'g> {
-        let root = &self.repository.root;
-        private_git.command_in(git, root).write(root)
+        let (root, git_dir) = (&self.repository.root, &self.repository.git_dir);
+        let command = private_git.command_in(git, root).write(root);
+        command.read([git_dir])
     }
 
     fn copy_index(&self, private_git: &PrivateGitDir) -> Result<std::path::PathBuf> {
@@ -159,17 +174,17 @@ impl BranchCheckout {
         Ok(copy)
     }
 
-    /// Puts the files that have the content of `after` already into the copy of the index.
+    /// Puts the files that have the content of `after` already into the copy of the index, and returns them.
     async fn adopt(
         &self,
         git: &Git,
         private_git: &PrivateGitDir,
         after: &str,
         diffs: &[FileDiff],
-    ) -> Result<()> {
+    ) -> Result<BTreeSet<String>> {
         let same = self.same_as(git, private_git, after, diffs).await?;
         if same.is_empty() {
-            return Ok(());
+            return Ok(same);
         }
         let paths: String = same.iter().map(|path| format!("{path}\0")).collect();
         let args = ["update-index", "-z", "--add", "--remove", "--stdin"];
@@ -177,7 +192,7 @@ impl BranchCheckout {
             .input(paths)
             .run(&args)
             .await?;
-        Ok(())
+        Ok(same)
     }
 
     /// Returns the files of these that have the content of `after`.

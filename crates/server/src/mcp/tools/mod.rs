@@ -3,6 +3,7 @@
 mod agents;
 mod answers;
 mod change;
+mod review;
 mod tasks;
 
 use std::sync::LazyLock;
@@ -27,6 +28,9 @@ pub(super) fn all() -> &'static [ToolEntry] {
             ToolEntry::new::<answers::DecideApproval>(),
             ToolEntry::new::<tasks::CancelTask>(),
             ToolEntry::new::<change::MergeTask>(),
+            ToolEntry::new::<review::ReviewTask>(),
+            ToolEntry::new::<review::LandTask>(),
+            ToolEntry::new::<review::PushTask>(),
         ]
     });
     &TOOLS

@@ -12,7 +12,7 @@ use super::super::exit::{CliError, Exit};
 use super::super::proof_lines::proof_lines;
 use super::super::queue::TaskQueue;
 use super::super::task_runtime::{TaskRuntime, test_settings};
-use super::landed::{person, record_merged};
+use super::landed::{person, record_merged, unlanded};
 
 #[derive(Debug, Args)]
 pub(super) struct Diff {
@@ -42,6 +42,9 @@ pub(super) struct Merge {
     /// Accept the warnings in the proof of a task that needs a review
     #[arg(long)]
     accept: bool,
+    /// Merge the changes of dependencies that have not landed, too
+    #[arg(long)]
+    with_dependencies: bool,
     /// Dry run: print what would be merged
     #[arg(long)]
     dry_run: bool,
@@ -163,6 +166,9 @@ pub(in super::super) async fn merge(
     if let Some(why) = review_needed(task) {
         return Err(CliError::usage(why));
     }
+    if let Some(why) = unlanded(store, clones, task).await? {
+        return Err(CliError::usage(why));
+    }
     let root = store.project(task.project_id).await?.root;
     let merged = clones.merge(&root, branch).await;
     let merged = merged.map_err(windlass_core::Error::from)?;
@@ -209,6 +215,11 @@ impl Merge {
         let root = queue.store.project(task.project_id).await?.root;
         let task_runtime =
             TaskRuntime::for_store(app, &queue, test_settings(&queue.config)).await?;
+        if !self.with_dependencies
+            && let Some(why) = unlanded(&*queue.store, &task_runtime.clones, &task).await?
+        {
+            return Err(CliError::blocked(why));
+        }
         let merged = if self.dry_run {
             task_runtime.clones.preview(&root, branch).await
         } else {

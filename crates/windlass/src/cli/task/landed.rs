@@ -2,7 +2,7 @@
 
 use windlass_runner::LandingResult;
 use windlass_tasks::{
-    Landing, LandingFilter, LandingState, NewLanding, Task, TaskId, TaskStatus, TaskStore,
+    Landing, LandingFilter, LandingSite as _, LandingState, NewLanding, Task, TaskId, TaskStatus, TaskStore,
 };
 use windlass_workspace::{Clones, MergeOutcome};
 
@@ -92,15 +92,27 @@ pub(super) async fn check_retry(
     }
 }
 
-/// Refuses to cancel a task whose change is on its branch.
-pub(super) async fn check_cancel(store: &dyn TaskStore, id: TaskId) -> Result<(), CliError> {
+/// Refuses to cancel a landed task without confirmation. With it, the task counts as not landed and not completed, and
+/// the commit with which it landed is returned.
+pub(super) async fn before_cancel(
+    store: &dyn TaskStore,
+    id: TaskId,
+    yes: bool,
+) -> Result<Option<String>, CliError> {
     let task = store.task(id).await?;
-    match &task.landed {
+    match task.landed {
+        Some(landed) if yes => {
+            // A worker that claims it in between stops with its next heartbeat.
+            store.forget_landed(id).await?;
+            store.retry(id, false).await?;
+            Ok(Some(landed.commit))
+        }
         Some(landed) => Err(CliError::usage(format!(
-            "task {id} has landed with commit {}, so there is nothing to cancel: undo it with git revert",
+            "task {id} has landed with commit {}: to cancel it all the same, add --yes; its change stays on the branch, \
+             undo it with git revert",
             landed.commit
         ))),
-        None => Ok(()),
+        None => Ok(None),
     }
 }
 
@@ -117,6 +129,35 @@ pub(in super::super) async fn person(app: &App<'_>) -> String {
     )
 }
 
+/// Returns why a task is not merged alone, if its branch has changes of other tasks that the current branch does not
+/// have.
+pub(super) async fn unlanded(
+    store: &dyn TaskStore,
+    clones: &Clones,
+    task: &Task,
+) -> Result<Option<String>, CliError> {
+    let Some(proof) = store.proof(task.id).await? else {
+        return Ok(None);
+    };
+    let project = store.project(task.project_id).await?;
+    let Some(branch) = clones.current_branch(&project).await? else {
+        return Ok(None);
+    };
+    let mut others = Vec::new();
+    for part in &proof.base_parts {
+        if !clones.contains(&project, &branch, &part.commit).await? {
+            others.push(part.task.to_string());
+        }
+    }
+    let (id, others) = (task.id, others.join(", "));
+    Ok((!others.is_empty()).then(|| {
+        format!(
+            "nothing was merged: the branch of task {id} has the changes of tasks that have not landed ({others}); land \
+             them with windlass land {id}, or merge all with windlass task merge {id} --with-dependencies"
+        )
+    }))
+}
+
 /// Records that a branch was merged by hand.
 pub(super) async fn record_merged(
     store: &dyn TaskStore,
@@ -125,7 +166,6 @@ pub(super) async fn record_merged(
     merged: &MergeOutcome,
     by: &str,
 ) -> Result<(), CliError> {
-    use windlass_tasks::LandingSite as _;
     let (target, commit) = match merged {
         MergeOutcome::Merged(done) => (Some(done.into.clone()), Some(done.after.clone())),
         MergeOutcome::UpToDate => {

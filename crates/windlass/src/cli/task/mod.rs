@@ -29,6 +29,7 @@ pub(super) use change::{
     diff, kept_commit, merge, preview_merge, print_warnings, report, review_needed, version_diff,
 };
 pub(super) use landed::{of_task, person, result_line, waiting_line};
+pub(super) use push::push;
 pub(super) use show::status_label;
 pub(super) use windlass_server::event_line;
 

@@ -66,14 +66,8 @@ impl Open {
         task: &Task,
         session: Option<ProgramSession>,
     ) -> Result<Option<Exit>, CliError> {
-        let copy = match &session {
-            // An agent finds its session by the directory in which it worked.
-            Some(session) => open_copy(queue, &runtime.clones, task, session.attempt).await?,
-            None => {
-                let clones = runtime.open_clones(app, queue).await?;
-                open_copy(queue, &clones, task, task.attempt + 1).await?
-            }
-        };
+        let clones = runtime.open_clones(app, queue).await?;
+        let copy = open_copy(queue, &clones, task, task.attempt + 1).await?;
         report_start(app, task, &*copy);
         self.start(copy.root(), session).await?;
         let message = format!("Change of task {} by hand\n", task.id);
@@ -98,15 +92,14 @@ impl Open {
         if self.editor {
             return editor::open(root, root).await;
         }
-        let (program, args) = match session {
-            Some(session) => (session.program.into(), session.args()),
-            None => {
-                let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
-                (shell.unwrap_or_else(|| "/bin/sh".into()), Vec::new())
-            }
-        };
+        if let Some(session) = session {
+            return session.run(root).await;
+        }
+        let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
+        let shell = shell.unwrap_or_else(|| "/bin/sh".into());
         // The exit code of a shell is that of its last command: it says nothing about the edits.
-        editor::run(program, args, root).await.map(drop)
+        editor::run(shell, Vec::new(), Vec::new(), root).await?;
+        Ok(())
     }
 
     fn wants_hand_back(&self, app: &App<'_>) -> Result<bool, CliError> {

@@ -61,8 +61,8 @@ pub(super) struct Cancel {
     /// Cancel every task of this project that has not ended
     #[arg(long, conflicts_with = "ids")]
     all: bool,
-    /// Do not ask before all tasks are cancelled
-    #[arg(short, long, requires = "all")]
+    /// Do not ask before all tasks are cancelled; cancel a task although its change has landed
+    #[arg(short, long)]
     yes: bool,
     /// Print JSON
     #[arg(long)]
@@ -81,7 +81,11 @@ impl Cancel {
         } else {
             let mut tasks = Vec::new();
             for id in &self.ids {
-                landed::check_cancel(&*queue.store, *id).await?;
+                if let Some(commit) = landed::before_cancel(&*queue.store, *id, self.yes).await? {
+                    app.console.notice(&format!(
+                        "the change of task {id} stays on its branch: it landed with commit {commit}; undo it with git revert"
+                    ));
+                }
                 tasks.push(queue.store.cancel(*id).await?);
             }
             tasks

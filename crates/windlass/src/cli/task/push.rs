@@ -1,14 +1,17 @@
 //! `windlass task push`: pushes a task's branch to a remote.
 
+use std::sync::Arc;
+
 use clap::Args;
 use windlass_core::escape_line;
-use windlass_tasks::{NewPush, Push, PushState, Task, TaskId};
+use windlass_tasks::{NewPush, Push, PushState, Task, TaskId, TaskStore};
 
 use super::super::app::App;
 use super::super::exit::{CliError, Exit};
 use super::super::publish::Publisher;
 use super::super::queue::TaskQueue;
 use super::change::branch;
+use crate::config::PublishSettings;
 
 /// The remote that is used if none is configured.
 const DEFAULT_REMOTE: &str = "origin";
@@ -31,21 +34,30 @@ impl PushArgs {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let queue = TaskQueue::open(app).await?;
         let task = queue.store.task(self.id).await?;
-        let settings = &queue.config.publish;
-        let remote = self.remote.or_else(|| settings.remote.clone());
-        let push = NewPush {
-            task_id: task.id,
-            remote: remote.unwrap_or_else(|| DEFAULT_REMOTE.to_owned()),
-            reference: format!("refs/heads/{}", branch(&task)?),
-        };
-        let push = queue.store.request_push(push).await?;
-        let publisher = Publisher::new(queue.store.clone(), settings.command.clone());
-        let push = publisher.run_now(&push).await?;
+        let push = push(&queue.store, &queue.config.publish, &task, self.remote).await?;
         if self.json {
             app.console.pretty_json(&push)?;
         }
         report(app, &task, &push, self.json)
     }
+}
+
+/// Pushes a task's branch now, and returns what became of it.
+pub(in super::super) async fn push(
+    store: &Arc<dyn TaskStore>,
+    settings: &PublishSettings,
+    task: &Task,
+    remote: Option<String>,
+) -> Result<Push, CliError> {
+    let remote = remote.or_else(|| settings.remote.clone());
+    let push = NewPush {
+        task_id: task.id,
+        remote: remote.unwrap_or_else(|| DEFAULT_REMOTE.to_owned()),
+        reference: format!("refs/heads/{}", branch(task)?),
+    };
+    let push = store.request_push(push).await?;
+    let publisher = Publisher::new(Arc::clone(store), settings.command.clone());
+    Ok(publisher.run_now(&push).await?)
 }
 
 /// Prints what was pushed, or returns the reason why nothing was.

@@ -98,7 +98,7 @@ settings! {
         /// on top.
         strategy: LandStrategy as LandStrategy = "merge";
         /// How many changes are merged and tested together at most. If the tests fail, the change at fault is searched.
-        /// Only with the strategy "merge".
+        /// Must be 1 with the strategy "rebase".
         batch: u32 as Count<1, 100> = "1";
         /// How often a change that conflicts or fails the tests goes back to its agent before a person is asked.
         max_returns: u32 as Count<0, 100> = "2";

@@ -1,6 +1,7 @@
 //! Clones, changes, publishing, merging, testing and verifying, on real repositories.
 
 mod cases;
+mod checkouts;
 mod faults;
 mod harness;
 mod hostile;

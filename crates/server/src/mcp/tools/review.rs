@@ -1,0 +1,152 @@
+//! Tools for a completed task: review, land and push its change.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use windlass_tasks::{AttemptNumber, PushState, Scope, TaskId};
+
+use super::super::operation::{Effect, Operation, Reply, record};
+use super::tasks::{changed, line};
+use crate::board::{Board, NewCommentBody, NewReviewBody};
+use crate::error::ApiError;
+
+/// The decision of a review.
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Decision {
+    /// Decides nothing.
+    #[default]
+    Comment,
+    /// The task gets a new attempt with the comments.
+    RequestChanges,
+    /// The change is good.
+    Approve,
+}
+
+/// The side of a diff.
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Side {
+    Old,
+    #[default]
+    New,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Comment {
+    /// The file.
+    path: String,
+    /// A line that the diff shows. Without it, the comment is about the file.
+    line: Option<u32>,
+    /// The side of the diff that the line is on.
+    #[serde(default)]
+    side: Side,
+    /// The comment.
+    text: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReviewTask {
+    /// The number of the completed task.
+    id: TaskId,
+    /// The version that was looked at: the number of the attempt. It must be the newest.
+    attempt: AttemptNumber,
+    /// The decision; without it, the review only comments.
+    #[serde(default)]
+    decision: Decision,
+    /// The comment on the whole change.
+    #[serde(default)]
+    text: String,
+    /// Comments on files and lines.
+    #[serde(default)]
+    comments: Vec<Comment>,
+}
+
+impl Operation for ReviewTask {
+    const NAME: &'static str = "review_task";
+    const TITLE: &'static str = "Review a change";
+    const DESCRIPTION: &'static str = "Comments on the change of a completed task, requests changes, which starts a new \
+        attempt, or approves it. The review is stored under the name of the client's token.";
+    const NEEDS: &'static [Scope] = &[Scope::Approve];
+    const EFFECT: Effect = Effect::Adds;
+
+    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+        let comments = self.comments.into_iter().map(|comment| {
+            let side = match comment.side {
+                Side::Old => windlass_tasks::DiffSide::Old,
+                Side::New => windlass_tasks::DiffSide::New,
+            };
+            NewCommentBody {
+                path: comment.path,
+                line: comment.line,
+                side,
+                text: comment.text,
+            }
+        });
+        let body = NewReviewBody {
+            attempt: self.attempt,
+            decision: match self.decision {
+                Decision::Comment => windlass_tasks::ReviewDecision::Comment,
+                Decision::RequestChanges => windlass_tasks::ReviewDecision::RequestChanges,
+                Decision::Approve => windlass_tasks::ReviewDecision::Approve,
+            },
+            text: self.text,
+            comments: comments.collect(),
+        };
+        let (review, task) = board.review(self.id, body).await?;
+        let data = json!({ "review": record(&review)?, "task": record(&task)? });
+        Ok(Reply::new(line(&task), data))
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LandTask {
+    /// The number of the task.
+    id: TaskId,
+}
+
+impl Operation for LandTask {
+    const NAME: &'static str = "land_task";
+    const TITLE: &'static str = "Land a change";
+    const DESCRIPTION: &'static str = "Lets the change of a task land on its target branch when it is proved: a worker \
+        merges it, tests the result, and only then moves the branch.";
+    const NEEDS: &'static [Scope] = &[Scope::Approve];
+    const EFFECT: Effect = Effect::Replaces;
+
+    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+        changed(&board.store.set_land(self.id, true).await?)
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PushTask {
+    /// The number of the completed task.
+    id: TaskId,
+    /// The name of a git remote; the configured one if it is not set.
+    remote: Option<String>,
+}
+
+impl Operation for PushTask {
+    const NAME: &'static str = "push_task";
+    const TITLE: &'static str = "Push a branch";
+    const DESCRIPTION: &'static str = "Pushes the branch of a completed task to a git remote, with the credentials of the \
+        user, and opens a pull request if that is configured. Commits of other people are never replaced.";
+    const NEEDS: &'static [Scope] = &[Scope::Approve];
+    const EFFECT: Effect = Effect::Replaces;
+
+    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+        let push = board.push(self.id, self.remote).await?;
+        let text = match (push.state, &push.error) {
+            (PushState::Pushed, _) => format!("pushed task {} to {}", self.id, push.remote),
+            (state, error) => {
+                let why = error.as_deref().unwrap_or_default();
+                format!("task {} was not pushed ({state}): {why}", self.id)
+            }
+        };
+        Ok(Reply::new(text, json!({ "push": record(&push)? })))
+    }
+}
