@@ -1,6 +1,7 @@
 //! The lines of a diff that a comment can be about.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::review::{DiffSide, MAX_REVIEW_QUOTE_BYTES, ReviewComment};
 
@@ -10,7 +11,7 @@ pub struct PlacedLine<'a> {
     /// The line as git printed it, without its end.
     pub text: &'a str,
     /// The file, once its header was seen.
-    pub path: Option<String>,
+    pub path: Option<Arc<str>>,
     /// The number of the line in the old file.
     pub old: Option<u32>,
     /// The number of the line in the new file.
@@ -26,7 +27,7 @@ impl PlacedLine<'_> {
             (None, None) => (None, DiffSide::New),
         };
         Some(ReviewComment {
-            path: self.path.clone()?,
+            path: self.path.as_deref()?.to_owned(),
             line,
             side,
             quote: line.map(|_| quote(self.text)),
@@ -38,7 +39,7 @@ impl PlacedLine<'_> {
 /// Returns every line of a unified diff with its place. Accepts any text.
 pub fn placed_lines(diff: &str) -> Vec<PlacedLine<'_>> {
     let mut placed = Vec::new();
-    let mut path: Option<String> = None;
+    let mut path: Option<Arc<str>> = None;
     let (mut old, mut new) = (Side::default(), Side::default());
     for text in diff.lines() {
         let mut line = PlacedLine {
@@ -57,11 +58,10 @@ pub fn placed_lines(diff: &str) -> Vec<PlacedLine<'_>> {
             Some(b'\\') => {}
             _ => {
                 if let Some(names) = text.strip_prefix("diff --git ") {
-                    let name = names.rsplit_once(" b/").map_or(names, |(_, name)| name);
-                    path = Some(unquote_git_path(name.trim_end_matches('"')));
+                    path = Some(new_path(names).into());
                     line.path = path.clone();
                 } else if let Some(name) = header_path(text) {
-                    path = Some(name);
+                    path = Some(name.into());
                     line.path = path.clone();
                 }
                 (old, new) = text
@@ -104,6 +104,17 @@ fn ranges(text: &str) -> Option<(Side, Side)> {
         })
     };
     Some((side(old)?, side(new)?))
+}
+
+/// Returns the new path in `a/… b/…`, of which git may have quoted each.
+fn new_path(names: &str) -> String {
+    match names.rsplit_once(" \"b/") {
+        Some((_, name)) if name.ends_with('"') => unquote_git_path(&format!("\"{name}")),
+        _ => {
+            let name = names.rsplit_once(" b/").map_or(names, |(_, name)| name);
+            name.to_owned()
+        }
+    }
 }
 
 /// Returns the path in `--- a/…` or `+++ b/…`.
@@ -168,7 +179,7 @@ impl DiffLines {
             let Some(path) = line.path else {
                 continue;
             };
-            let lines = files.entry(path).or_default();
+            let lines = files.entry(path.to_string()).or_default();
             for (is_new, number) in [(false, line.old), (true, line.new)] {
                 if let Some(number) = number {
                     lines.insert((is_new, number), quote(line.text));
@@ -237,6 +248,19 @@ mod tests {
                 "{path}:{line}"
             );
         }
+    }
+
+    #[test]
+    fn name_is_known_without_a_hunk() {
+        let of = |names: &str| {
+            let text = format!("diff --git {names}\nBinary files differ\n");
+            placed_lines(&text)[1].path.clone().unwrap().to_string()
+        };
+        assert_eq!(of("a/x.png b/x.png"), "x.png");
+        assert_eq!(of("a/b/c b/b/c"), "b/c");
+        assert_eq!(of("\"a/t\\303\\244\" \"b/t\\303\\244\""), "tä");
+        assert_eq!(of("a/x \"b/t\\303\\244\""), "tä");
+        assert_eq!(of("nothing"), "nothing");
     }
 
     #[test]

@@ -1,9 +1,7 @@
 //! Parsing of git's output. Accepts any text.
 
-use std::str::Lines;
-
 use windlass_core::{escape_control, escape_line};
-use windlass_tasks::unquote_git_path;
+use windlass_tasks::{PlacedLine, placed_lines, unquote_git_path};
 
 use super::{Diff, DiffFile, DiffLimits, DiffLine, FileChangeKind, Hunk, LineKind, Span};
 
@@ -12,12 +10,12 @@ pub(super) fn parse(text: &str, limits: DiffLimits) -> Diff {
     let mut parser = DiffParser {
         diff: Diff::default(),
         limits,
+        header: None,
         lines: 0,
         all_lines: 0,
     };
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        parser.take(line, &mut lines);
+    for line in placed_lines(text) {
+        parser.take(&line);
     }
     parser.diff.files.truncate(limits.files);
     parser.diff
@@ -26,22 +24,36 @@ pub(super) fn parse(text: &str, limits: DiffLimits) -> Diff {
 struct DiffParser {
     diff: Diff,
     limits: DiffLimits,
+    /// The header of a hunk that has no lines yet.
+    header: Option<String>,
     /// The number of stored lines of the last file.
     lines: usize,
     all_lines: usize,
 }
 
 impl DiffParser {
-    fn take(&mut self, line: &str, rest: &mut Lines<'_>) {
-        if let Some(names) = line.strip_prefix("diff --git ") {
+    fn take(&mut self, placed: &PlacedLine<'_>) {
+        let line = placed.text;
+        let kind = match (placed.old, placed.new) {
+            (Some(_), Some(_)) => LineKind::Context,
+            (Some(_), None) => LineKind::Del,
+            (None, Some(_)) => LineKind::Add,
+            (None, None) => return self.header_line(placed),
+        };
+        self.line(kind, placed, line.get(1..).unwrap_or_default());
+    }
+
+    fn header_line(&mut self, placed: &PlacedLine<'_>) {
+        let line = placed.text;
+        if line.starts_with("diff --git ") {
             self.lines = 0;
+            self.header = None;
             self.diff.files.truncate(self.limits.files);
             let full = self.diff.files.len() == self.limits.files;
             self.diff.truncated |= full;
             // Beyond the limit a file is still parsed, into an entry that the next one replaces.
-            let path = names.rsplit_once(" b/").map_or(names, |(_, path)| path);
             self.diff.files.push(DiffFile {
-                path: name(path),
+                path: shown(placed.path.as_deref().unwrap_or_default()),
                 ..DiffFile::default()
             });
             return;
@@ -53,72 +65,23 @@ impl DiffParser {
         let Some(file) = self.diff.files.last_mut() else {
             return;
         };
-        if let Some(range) = line.strip_prefix("@@ ") {
-            self.hunk(line, range, rest);
+        if line.starts_with("@@ ") {
+            self.header = Some(shown(line));
         } else if line.starts_with("new file mode ") {
             file.change = FileChangeKind::Added;
         } else if line.starts_with("deleted file mode ") {
             file.change = FileChangeKind::Deleted;
         } else if let Some(old) = line.strip_prefix("rename from ") {
             file.change = FileChangeKind::Renamed;
-            file.old_path = Some(name(old));
+            file.old_path = Some(shown(&unquote_git_path(old)));
         } else if let Some(new) = line.strip_prefix("rename to ") {
-            file.path = name(new);
-        } else if let Some(path) = line.strip_prefix("+++ ").and_then(|path| side(path, "b/")) {
-            file.path = path;
-        } else if let Some(path) = line.strip_prefix("--- ").and_then(|path| side(path, "a/"))
-            && file.change == FileChangeKind::Deleted
-        {
-            file.path = path;
+            file.path = shown(&unquote_git_path(new));
+        } else if line.starts_with("+++ ") || line.starts_with("--- ") {
+            file.path = shown(placed.path.as_deref().unwrap_or_default());
         }
     }
 
-    /// Parses the lines of a hunk: as many as its header specifies, whatever their content.
-    fn hunk(&mut self, header: &str, range: &str, rest: &mut Lines<'_>) {
-        let Some((mut old, mut new)) = ranges(range) else {
-            return;
-        };
-        let mut hunk = Hunk {
-            header: escape_line(header).into_owned(),
-            lines: Vec::new(),
-        };
-        while old.left > 0 || new.left > 0 {
-            // The next line is checked before it is consumed: the output may be truncated in the middle.
-            let Some(line) = rest.clone().next() else {
-                break;
-            };
-            let kind = match line.as_bytes().first() {
-                Some(b'+') => LineKind::Add,
-                Some(b'-') => LineKind::Del,
-                Some(b' ') | None => LineKind::Context,
-                Some(b'\\') => {
-                    rest.next();
-                    continue;
-                }
-                _ => break,
-            };
-            rest.next();
-            let numbers = match kind {
-                LineKind::Add => (None, new.step()),
-                LineKind::Del => (old.step(), None),
-                LineKind::Context => (old.step(), new.step()),
-            };
-            self.line(&mut hunk, kind, numbers, line.get(1..).unwrap_or_default());
-        }
-        if let Some(file) = self.diff.files.last_mut()
-            && !hunk.lines.is_empty()
-        {
-            file.hunks.push(hunk);
-        }
-    }
-
-    fn line(
-        &mut self,
-        hunk: &mut Hunk,
-        kind: LineKind,
-        at: (Option<u64>, Option<u64>),
-        text: &str,
-    ) {
+    fn line(&mut self, kind: LineKind, placed: &PlacedLine<'_>, text: &str) {
         let Some(file) = self.diff.files.last_mut() else {
             return;
         };
@@ -135,24 +98,29 @@ impl DiffParser {
         self.lines += 1;
         self.all_lines += 1;
         let mut spans = Vec::new();
-        let shown = text.floor_char_boundary(self.limits.line_bytes.min(text.len()));
-        if shown > 0 {
-            spans.push(Span::unstyled(escape_control(&text[..shown])));
+        let end = text.floor_char_boundary(self.limits.line_bytes.min(text.len()));
+        if end > 0 {
+            spans.push(Span::unstyled(escape_control(&text[..end])));
         }
-        if shown < text.len() {
+        if end < text.len() {
             file.truncated = true;
             spans.push(Span::unstyled(format!(
                 " … {} bytes cut",
-                text.len() - shown
+                text.len() - end
             )));
         }
-        let (old, new) = at;
-        hunk.lines.push(DiffLine {
-            kind,
-            old,
-            new,
-            spans,
-        });
+        if let Some(header) = self.header.take() {
+            let lines = Vec::new();
+            file.hunks.push(Hunk { header, lines });
+        }
+        if let Some(hunk) = file.hunks.last_mut() {
+            hunk.lines.push(DiffLine {
+                kind,
+                old: placed.old.map(u64::from),
+                new: placed.new.map(u64::from),
+                spans,
+            });
+        }
     }
 
     fn truncate(&mut self) {
@@ -163,43 +131,7 @@ impl DiffParser {
     }
 }
 
-/// One side of a hunk: the number of its next line, and the number of remaining lines.
-struct Side {
-    next: u64,
-    left: u64,
-}
-
-impl Side {
-    fn step(&mut self) -> Option<u64> {
-        let number = self.next;
-        self.next = self.next.saturating_add(1);
-        self.left = self.left.saturating_sub(1);
-        Some(number)
-    }
-}
-
-/// Parses `-1,3 +1,4 @@ …`.
-fn ranges(text: &str) -> Option<(Side, Side)> {
-    let mut fields = text.split(' ');
-    let old = fields.next()?.strip_prefix('-')?;
-    let new = fields.next()?.strip_prefix('+')?;
-    let side = |text: &str| {
-        let (next, left) = text.split_once(',').unwrap_or((text, "1"));
-        Some(Side {
-            next: next.parse().ok()?,
-            left: left.parse().ok()?,
-        })
-    };
-    Some((side(old)?, side(new)?))
-}
-
-/// Returns the path on one side, or `None` if there is no file on it.
-fn side(path: &str, prefix: &str) -> Option<String> {
-    let path = name(path.trim_end_matches('\t'));
-    path.strip_prefix(prefix).map(str::to_owned)
-}
-
-/// Decodes a path that git has quoted, and escapes it for display.
-fn name(path: &str) -> String {
-    escape_line(&unquote_git_path(path)).into_owned()
+/// Escapes a text for display.
+fn shown(text: &str) -> String {
+    escape_line(text).into_owned()
 }

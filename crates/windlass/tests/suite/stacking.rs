@@ -42,7 +42,7 @@ fn parts(record: &Value) -> Vec<i64> {
 }
 
 #[test]
-fn every_task_of_a_diamond_sees_the_changes_that_it_depends_on() {
+fn p31_every_task_of_a_diamond_sees_the_changes_that_it_depends_on() {
     let turns = [
         ("Top", shell("echo top > top.txt")),
         ("Left", shell("cat top.txt > left.txt")),
@@ -144,7 +144,7 @@ fn conflicting() -> TaskHarness {
 }
 
 #[test]
-fn conflict_is_merged_by_an_agent_and_a_replaced_change_makes_dependants_outdated() {
+fn p31_conflict_is_merged_by_an_agent_and_a_replaced_change_makes_dependants_outdated() {
     let harness = conflicting();
     let worker = harness.json(&["worker", "--once", "--json"]);
     assert_eq!(worker["completed"], 4, "{worker}");

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use assert_cmd::Command;
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use super::cli_harness::Run;
@@ -168,19 +169,38 @@ impl TaskHarness {
 
     /// Returns every process whose environment or arguments contain the path of this harness.
     pub(crate) fn processes(&self) -> Vec<String> {
+        let describe = |path: PathBuf| {
+            let line = std::fs::read(path.join("cmdline")).unwrap_or_default();
+            format!("{} {}", path.display(), String::from_utf8_lossy(&line))
+        };
+        self.process_dirs().map(describe).collect()
+    }
+
+    fn process_dirs(&self) -> impl Iterator<Item = PathBuf> {
         let needle = self.root.path().as_os_str().as_encoded_bytes();
-        let names = |file: &Path| {
+        let names = move |file: &Path| {
             let bytes = std::fs::read(file).unwrap_or_default();
             bytes.windows(needle.len()).any(|part| part == needle)
         };
         let entries = std::fs::read_dir("/proc").unwrap().flatten();
         entries
             .map(|entry| entry.path())
-            .filter(|path| names(&path.join("environ")) || names(&path.join("cmdline")))
-            .map(|path| {
-                let line = std::fs::read(path.join("cmdline")).unwrap_or_default();
-                format!("{} {}", path.display(), String::from_utf8_lossy(&line))
-            })
-            .collect()
+            .filter(move |path| names(&path.join("environ")) || names(&path.join("cmdline")))
+    }
+}
+
+impl Drop for TaskHarness {
+    /// Ends what a test that failed has left running.
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        for path in self.process_dirs() {
+            let id = path.file_name().and_then(|name| name.to_str()?.parse().ok());
+            if let Some(pid) = id.and_then(Pid::from_raw) {
+                // It may have ended.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
     }
 }

@@ -49,7 +49,7 @@ fn p7_p8_p26_seeds_last_quarter() {
 
 /// A person lets completed tasks be done again, and changes conflict.
 #[test]
-fn seeds_of_stacked_tasks() {
+fn p31_seeds_of_stacked_tasks() {
     seeds(0..SEEDS, |seed| drop(simulate(seed, true)));
 }
 
