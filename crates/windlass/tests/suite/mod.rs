@@ -36,6 +36,7 @@ mod notifications;
 mod process_list;
 mod proof;
 mod publishing;
+mod push_transports;
 mod read_only;
 mod real_acp_agents;
 mod real_acp_sdk;

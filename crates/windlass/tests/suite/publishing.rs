@@ -8,14 +8,14 @@ use serde_json::Value;
 use super::task_harness::{INSTANT, TaskHarness};
 
 /// A proved task, and a bare repository as its remote `origin`.
-struct Remote {
-    harness: TaskHarness,
-    bare: PathBuf,
+pub(crate) struct Remote {
+    pub(crate) harness: TaskHarness,
+    pub(crate) bare: PathBuf,
     branch: String,
 }
 
 impl Remote {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::configured("")
     }
 
@@ -39,7 +39,7 @@ impl Remote {
         remote
     }
 
-    fn configure(&self, lines: &str) {
+    pub(crate) fn configure(&self, lines: &str) {
         let file = self.harness.path("named.toml");
         let mut config = std::fs::read_to_string(&file).unwrap();
         config.push_str(lines);
@@ -47,11 +47,11 @@ impl Remote {
     }
 
     /// Returns the commit of the task's branch on the remote.
-    fn there(&self) -> String {
+    pub(crate) fn there(&self) -> String {
         self.rev(&["--git-dir", self.bare.to_str().unwrap()])
     }
 
-    fn here(&self) -> String {
+    pub(crate) fn here(&self) -> String {
         self.rev(&[])
     }
 
@@ -63,7 +63,7 @@ impl Remote {
     }
 
     /// Pushes, which must fail, and returns the sentence.
-    fn fails(&self) -> String {
+    pub(crate) fn fails(&self) -> String {
         let run = self.harness.run(&["task", "push", "1"]);
         assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
         let lines: Vec<&str> = run.stderr.lines().collect();
@@ -71,7 +71,7 @@ impl Remote {
         run.stderr
     }
 
-    fn pushes(&self) -> Value {
+    pub(crate) fn pushes(&self) -> Value {
         self.harness.json(&["task", "show", "1", "--json"])["pushes"].clone()
     }
 
@@ -80,7 +80,7 @@ impl Remote {
     }
 }
 
-fn executable(path: &std::path::Path, script: &str) {
+pub(crate) fn executable(path: &std::path::Path, script: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, script).unwrap();
     let mode = std::fs::Permissions::from_mode(0o755);
