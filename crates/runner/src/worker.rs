@@ -15,8 +15,8 @@ use crate::attempt::keep_stale_changes;
 use crate::pool::PoolPermit;
 use crate::worker_report::WorkerReport;
 use crate::{
-    AgentPoolManager, ChangeReviewer, ClaimedTask, Error, Lander, LandingListener, LandingReport, LandingResult,
-    ResultStatus, Runner, StopSignals, TaskResult,
+    AgentPoolManager, ChangeReviewer, ClaimedTask, Error, Lander, LandingListener, LandingReport,
+    LandingResult, ResultStatus, Runner, StopSignals, TaskResult,
 };
 
 /// Minimum pause before the queue is checked again after it was empty, however often the store reports new

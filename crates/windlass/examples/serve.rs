@@ -68,11 +68,7 @@ impl HostOps for NoRepository {
         async { Err(HostOpsError::Refused("there is no repository".to_owned())) }.boxed()
     }
 
-    fn merge<'a>(
-        &'a self,
-        _: &'a Task,
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<Value, HostOpsError>> {
+    fn merge<'a>(&'a self, _: &'a Task, _: &'a str) -> BoxFuture<'a, Result<Value, HostOpsError>> {
         async { Err(HostOpsError::Refused("there is no repository".to_owned())) }.boxed()
     }
 

@@ -16,11 +16,7 @@ const MAX_ENTRIES: usize = 10_000;
 pub(crate) fn is_in_the_way(root: &Path, path: &str, removed: &BTreeSet<&str>) -> bool {
     for ancestor in Path::new(path).ancestors().skip(1) {
         let is_file = |data: fs::Metadata| !data.is_dir();
-        if root
-            .join(ancestor)
-            .symlink_metadata()
-            .is_ok_and(is_file)
-        {
+        if root.join(ancestor).symlink_metadata().is_ok_and(is_file) {
             return ancestor.to_str().is_none_or(|name| !removed.contains(name));
         }
     }
@@ -34,12 +30,7 @@ pub(crate) fn is_in_the_way(root: &Path, path: &str, removed: &BTreeSet<&str>) -
     }
 }
 
-fn has_other_files(
-    dir: &Path,
-    path: &str,
-    removed: &BTreeSet<&str>,
-    left: &mut usize,
-) -> bool {
+fn has_other_files(dir: &Path, path: &str, removed: &BTreeSet<&str>, left: &mut usize) -> bool {
     let Ok(entries) = fs::read_dir(dir) else {
         return true;
     };

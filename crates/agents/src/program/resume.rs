@@ -143,10 +143,7 @@ mod tests {
         let of = |program| arguments(program, &settings, "abc", Path::new("/a b")).args;
         let codex = of(&known::codex::PROGRAM);
         assert_eq!(codex, ["resume", "--cd=/a b", "--model=m", "abc"]);
-        assert_eq!(
-            of(&known::claude::PROGRAM),
-            ["--resume=abc", "--model=m"]
-        );
+        assert_eq!(of(&known::claude::PROGRAM), ["--resume=abc", "--model=m"]);
         assert!(!can_resume("gemini"));
     }
 
@@ -154,11 +151,13 @@ mod tests {
     fn settings_of_a_managed_home_are_completed_and_kept() {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join(".claude.json");
-        let read = || -> Value {
-            serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap()
-        };
+        let read =
+            || -> Value { serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap() };
         complete_settings(&known::claude::PROGRAM, home.path());
-        assert_eq!(read(), serde_json::json!({ "hasCompletedOnboarding": true }));
+        assert_eq!(
+            read(),
+            serde_json::json!({ "hasCompletedOnboarding": true })
+        );
         std::fs::write(&file, r#"{"userID":"7"}"#).unwrap();
         complete_settings(&known::claude::PROGRAM, home.path());
         assert_eq!(read()["userID"], "7");

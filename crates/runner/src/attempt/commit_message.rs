@@ -74,6 +74,9 @@ mod tests {
             shown,
             "Done.\n\n  Signed-off-by: Ada <ada@example.org>\n  co-authored-by : Eve\n  Task-Id: 9\nNote: kept"
         );
-        assert_eq!(one_line("A\n\nTask-Id: 9\t\u{1b}[31m"), "A Task-Id: 9 \\u{1b}[31m");
+        assert_eq!(
+            one_line("A\n\nTask-Id: 9\t\u{1b}[31m"),
+            "A Task-Id: 9 \\u{1b}[31m"
+        );
     }
 }

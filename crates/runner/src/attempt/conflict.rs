@@ -1,8 +1,7 @@
 //! Dependencies whose changes conflict: they are merged by a task of their own, or a person is asked.
 
 use windlass_tasks::{
-    BaseConflict, Dependency, DependencyChange, NewTask, StoreError, Task, TaskId,
-    WorkingCopy,
+    BaseConflict, Dependency, DependencyChange, NewTask, StoreError, Task, TaskId, WorkingCopy,
 };
 
 use super::prompts::conflict_text;

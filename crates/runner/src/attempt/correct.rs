@@ -77,7 +77,9 @@ pub(super) async fn verify_earlier_change(
             };
             match check(attempt, working_copy, baseline, &edit).await? {
                 CheckOutcome::Passed(verified) => return Ok(EarlierChange::Passed(verified)),
-                CheckOutcome::NoChange(_) => "The new base has its whole change already.".to_owned(),
+                CheckOutcome::NoChange(_) => {
+                    "The new base has its whole change already.".to_owned()
+                }
                 problem => format!(
                     "Its change was applied to the new base, and does not pass: {}.",
                     problem.summary()

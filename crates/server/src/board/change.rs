@@ -53,11 +53,7 @@ impl Board {
     }
 
     /// Pushes a task's branch to a remote.
-    pub(crate) async fn push(
-        &self,
-        id: TaskId,
-        remote: Option<String>,
-    ) -> Result<Push, ApiError> {
+    pub(crate) async fn push(&self, id: TaskId, remote: Option<String>) -> Result<Push, ApiError> {
         let task = self.store.task(id).await?;
         let host_ops = Arc::clone(&self.host_ops);
         // In its own task, as a merge.

@@ -104,10 +104,7 @@ impl DiffParser {
         }
         if end < text.len() {
             file.truncated = true;
-            spans.push(Span::unstyled(format!(
-                " … {} bytes cut",
-                text.len() - end
-            )));
+            spans.push(Span::unstyled(format!(" … {} bytes cut", text.len() - end)));
         }
         if let Some(header) = self.header.take() {
             let lines = Vec::new();

@@ -52,13 +52,7 @@ impl McpServer {
     pub fn new(store: Arc<dyn TaskStore>, host_ops: Arc<dyn HostOps>, access: McpAccess) -> Self {
         let store = VisibleStore::new(store, access.projects);
         let agents = Arc::new(AgentList::new(Arc::new(SystemClock::new())));
-        let board = Board::new(
-            store,
-            host_ops,
-            agents,
-            Some(access.project),
-            access.author,
-        );
+        let board = Board::new(store, host_ops, agents, Some(access.project), access.author);
         Self {
             handler: McpHandler::new(board, access.scopes, CallSlots::default()),
         }

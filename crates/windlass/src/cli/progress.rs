@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use windlass_core::{AgentEvent, escape_control};
 use windlass_core::permission::SessionApprover;
+use windlass_core::{AgentEvent, escape_control};
 use windlass_runner::{LandingListener, LandingReport, LandingResult, Listener};
 use windlass_tasks::{Broadcast, TaskId, TaskStatus, TestStatus};
 

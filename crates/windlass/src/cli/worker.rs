@@ -8,8 +8,8 @@ use clap::Args;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use windlass_runner::{
-    AgentPoolManager, ChangeReviewer, LandingListener, LandingReport,
-    LandingResult, ResultStatus, WorkerReport,
+    AgentPoolManager, ChangeReviewer, LandingListener, LandingReport, LandingResult, ResultStatus,
+    WorkerReport,
 };
 use windlass_tasks::{TaskFilter, TaskStatus, TaskStore, WorkerKind};
 
@@ -224,8 +224,7 @@ impl Worker {
             ResultStatus::Superseded,
         ];
         let counts = STATUSES.map(|status| (status, report.count(status)));
-        let is_landed =
-            |one: &&LandingReport| matches!(one.result, LandingResult::Landed { .. });
+        let is_landed = |one: &&LandingReport| matches!(one.result, LandingResult::Landed { .. });
         let landed = report.landings.iter().filter(is_landed).count();
         if self.json {
             let mut counts: serde_json::Map<_, _> = counts

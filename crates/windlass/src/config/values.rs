@@ -179,7 +179,12 @@ fn check_land(land: &LandSettings, layers: &Layers) -> Result<()> {
     };
     let found = format!("{} with land.strategy = \"rebase\"", land.batch);
     let expected = "1, because rebased changes are tested one by one: remove it, or use the strategy \"merge\"";
-    Err(Error::wrong_value(setting.origin.clone(), key, &found, expected))
+    Err(Error::wrong_value(
+        setting.origin.clone(),
+        key,
+        &found,
+        expected,
+    ))
 }
 
 /// Reads the entries of a table, of which each has a name chosen by the user.

@@ -154,7 +154,11 @@ fn changes_that_are_red_together_do_not_both_land_until_one_is_corrected() {
     assert_eq!(show(&harness, 2)["task"]["landed"], Value::Null);
     let after = head(&harness);
     let cancelled = succeed(&harness, &["task", "cancel", "1", "--yes"]);
-    assert!(cancelled.stderr.contains("git revert"), "{}", cancelled.stderr);
+    assert!(
+        cancelled.stderr.contains("git revert"),
+        "{}",
+        cancelled.stderr
+    );
     let one = &show(&harness, 1)["task"];
     assert_eq!(one["status"], "cancelled", "{one}");
     assert_eq!(one["landed"], Value::Null, "{one}");

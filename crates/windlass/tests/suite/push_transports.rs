@@ -174,7 +174,10 @@ fn password_comes_from_the_users_credential_helper_only() {
     let home = remote.harness.home();
     let store = home.join("passwords");
     std::fs::write(&store, format!("http://me:secret@127.0.0.1:{port}\n")).unwrap();
-    let config = format!("[credential]\n\thelper = store --file={}\n", store.display());
+    let config = format!(
+        "[credential]\n\thelper = store --file={}\n",
+        store.display()
+    );
     std::fs::write(home.join(".gitconfig"), config).unwrap();
     push(&remote);
 }
@@ -205,7 +208,11 @@ fn ssh_is_used_without_prompts() {
     );
     let refused = run(&["task", "push", "1"]);
     assert_eq!(refused.code, 1, "{}", refused.stderr);
-    assert!(refused.stderr.contains("Permission denied"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("Permission denied"),
+        "{}",
+        refused.stderr
+    );
     assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
 }
 

@@ -24,7 +24,14 @@ fn reviewed_change_is_continued_in_its_session(name: &str, model: &str) {
     let harness = harness(&agent(name, model, &server));
     harness.lease(60);
     let add = [
-        "task", "add", "Write done.txt", "--agent", name, "--attempts", "1", "--json",
+        "task",
+        "add",
+        "Write done.txt",
+        "--agent",
+        name,
+        "--attempts",
+        "1",
+        "--json",
     ];
     json_of(run(&harness, &add));
     let first = run(&harness, &["worker", "--once"]);
@@ -38,10 +45,15 @@ fn reviewed_change_is_continued_in_its_session(name: &str, model: &str) {
     let second = run(&harness, &["worker", "--once"]);
     let log = run(&harness, &["task", "log", "1"]).stdout;
     assert_eq!(second.code, 0, "{}{}{log}", second.stdout, second.stderr);
-    assert!(log.contains(&format!("{name} continues its session")), "{log}");
+    assert!(
+        log.contains(&format!("{name} continues its session")),
+        "{log}"
+    );
     let shown = json_of(run(&harness, &["task", "show", "1", "--json"]));
     assert_eq!(shown["task"]["status"], "completed", "{shown:#}");
-    let sessions: Vec<&Value> = [0, 1].map(|at| &shown["attempts"][at]["session"]["id"]).into();
+    let sessions: Vec<&Value> = [0, 1]
+        .map(|at| &shown["attempts"][at]["session"]["id"])
+        .into();
     assert!(sessions[0].is_string(), "{shown:#}");
     assert_eq!(sessions[0], sessions[1], "{shown:#}");
     let between = run(&harness, &["task", "diff", "1", "--between", "1..2"]).stdout;

@@ -29,7 +29,11 @@ struct Terminal {
 
 impl Terminal {
     fn open(harness: &TaskHarness, args: &str) -> Self {
-        let path = format!("{}:{}", programs().display(), std::env::var("PATH").unwrap());
+        let path = format!(
+            "{}:{}",
+            programs().display(),
+            std::env::var("PATH").unwrap()
+        );
         let windlass = assert_cmd::cargo::cargo_bin("windlass");
         let config = harness.path("named.toml");
         let line = format!(
@@ -86,7 +90,8 @@ impl Terminal {
     /// Returns what was shown, without spaces and escape sequences.
     fn text(&self) -> String {
         let shown = self.shown.lock();
-        let escapes = regex_lite::Regex::new(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)");
+        let escapes =
+            regex_lite::Regex::new(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)");
         let text = escapes.unwrap().replace_all(&shown, "").into_owned();
         text.chars().filter(|c| !c.is_whitespace()).collect()
     }
@@ -137,20 +142,27 @@ fn person_continues_the_session(name: &str, model: &str) {
     let home = harness.home().join(".local/state/windlass/agents/claude");
     if let Ok(text) = std::fs::read_to_string(home.join(".claude.json")) {
         let mut settings: Value = serde_json::from_str(&text).unwrap();
-        settings["customApiKeyResponses"] = json!({ "approved": ["canary-of-all"], "rejected": [] });
+        settings["customApiKeyResponses"] =
+            json!({ "approved": ["canary-of-all"], "rejected": [] });
         std::fs::write(home.join(".claude.json"), settings.to_string()).unwrap();
     }
 
     let mut terminal = Terminal::open(&harness, "task open 1 --agent --hand-back");
     let is_ready = |terminal: &mut Terminal| {
         let text = terminal.text();
-        ["trustthisfolder", "Done."].iter().any(|part| text.contains(part))
+        ["trustthisfolder", "Done."]
+            .iter()
+            .any(|part| text.contains(part))
     };
     terminal.until("the program starts", is_ready, |_| {});
     if terminal.text().contains("trustthisfolder") {
         terminal.type_keys("\x1b[B");
         terminal.type_keys("\r");
-        terminal.until("the session is shown", |it| it.text().contains("Done."), |_| {});
+        terminal.until(
+            "the session is shown",
+            |it| it.text().contains("Done."),
+            |_| {},
+        );
     }
     let said = |terminal: &mut Terminal| terminal.text().contains("Saythird.");
     terminal.until("the prompt", said, |it| it.type_keys("Say third."));

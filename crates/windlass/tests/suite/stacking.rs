@@ -104,8 +104,14 @@ fn dependencies_are_not_merged_without_being_named() {
 
     // After its dependency, a task is merged as it is.
     harness.git(&["reset", "-q", "--hard", main.trim()]);
-    assert_eq!(harness.json(&["task", "merge", "1", "--json"])["status"], "merged");
-    assert_eq!(harness.json(&["task", "merge", "2", "--json"])["status"], "merged");
+    assert_eq!(
+        harness.json(&["task", "merge", "1", "--json"])["status"],
+        "merged"
+    );
+    assert_eq!(
+        harness.json(&["task", "merge", "2", "--json"])["status"],
+        "merged"
+    );
 }
 
 #[test]

@@ -196,7 +196,9 @@ impl Drop for TaskHarness {
             return;
         }
         for path in self.process_dirs() {
-            let id = path.file_name().and_then(|name| name.to_str()?.parse().ok());
+            let id = path
+                .file_name()
+                .and_then(|name| name.to_str()?.parse().ok());
             if let Some(pid) = id.and_then(Pid::from_raw) {
                 // It may have ended.
                 let _ = kill_process(pid, Signal::KILL);

@@ -2,7 +2,8 @@
 
 use windlass_runner::LandingResult;
 use windlass_tasks::{
-    Landing, LandingFilter, LandingSite as _, LandingState, NewLanding, Task, TaskId, TaskStatus, TaskStore,
+    Landing, LandingFilter, LandingSite as _, LandingState, NewLanding, Task, TaskId, TaskStatus,
+    TaskStore,
 };
 use windlass_workspace::{Clones, MergeOutcome};
 

@@ -57,7 +57,8 @@ impl ProgramSession {
             return Ok(());
         };
         let keys = command.keys.iter();
-        let keys = keys.map(|(name, key)| (OsString::from(name), OsString::from(key.expose_secret())));
+        let keys =
+            keys.map(|(name, key)| (OsString::from(name), OsString::from(key.expose_secret())));
         let variables = command.env.into_iter();
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
         let variables = variables.chain(keys).collect();

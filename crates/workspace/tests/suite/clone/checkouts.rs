@@ -69,7 +69,10 @@ async fn ignored_file_in_place_of_a_new_directory_is_kept() {
     std::os::unix::fs::symlink(harness.path("elsewhere"), harness.root().join("cache")).unwrap();
     refused(&harness, &clones, &commit, "cache/new.txt").await;
     std::fs::remove_file(harness.root().join("cache")).unwrap();
-    assert_eq!(land(&harness, &clones, "main", &commit).await.unwrap(), Ok(()));
+    assert_eq!(
+        land(&harness, &clones, "main", &commit).await.unwrap(),
+        Ok(())
+    );
     assert_eq!(harness.read("cache/new.txt"), "new\n");
     assert_eq!(harness.git(&["status", "--porcelain"]), "");
 }
@@ -87,7 +90,10 @@ async fn directory_can_become_a_file_if_all_of_it_is_tracked() {
     refused(&harness, &clones, &commit, "src").await;
     assert_eq!(harness.read("src/mine.txt"), "mine\n");
     std::fs::remove_file(harness.root().join("src/mine.txt")).unwrap();
-    assert_eq!(land(&harness, &clones, "main", &commit).await.unwrap(), Ok(()));
+    assert_eq!(
+        land(&harness, &clones, "main", &commit).await.unwrap(),
+        Ok(())
+    );
     assert_eq!(harness.read("src"), "now a file\n");
     assert_eq!(harness.git(&["status", "--porcelain"]), "");
 }
@@ -105,7 +111,10 @@ async fn checkout_with_a_split_index_is_updated() {
         let clones = harness.clones().await;
         harness.write("src/lib.txt", "edited\n");
         if by_landing {
-            assert_eq!(land(&harness, &clones, "main", &commit).await.unwrap(), Ok(()));
+            assert_eq!(
+                land(&harness, &clones, "main", &commit).await.unwrap(),
+                Ok(())
+            );
         } else {
             let merged = clones.merge(&harness.root(), BRANCH).await.unwrap();
             assert!(matches!(merged, MergeOutcome::Merged(_)), "{merged:?}");
@@ -156,7 +165,10 @@ async fn branch_of_a_deleted_worktree_is_explained() {
     let tree = tree.to_str().unwrap();
     harness.git(&["worktree", "add", "-q", "-b", "release", tree]);
     let clones = harness.clones().await;
-    assert_eq!(land(&harness, &clones, "release", &commit).await.unwrap(), Ok(()));
+    assert_eq!(
+        land(&harness, &clones, "release", &commit).await.unwrap(),
+        Ok(())
+    );
     let landed = std::fs::read_to_string(harness.path("tree/notes.txt")).unwrap();
     assert_eq!(landed, "changed\n");
     assert_eq!(harness.read("notes.txt"), "one\ntwo\nthree\n");
@@ -165,7 +177,13 @@ async fn branch_of_a_deleted_worktree_is_explained() {
     harness.git(&["worktree", "add", "-q", tree, "main2"]);
     std::fs::remove_dir_all(tree).unwrap();
     let error = land(&harness, &clones, "main2", &commit).await.unwrap_err();
-    assert!(error.to_string().contains("run git worktree prune"), "{error}");
+    assert!(
+        error.to_string().contains("run git worktree prune"),
+        "{error}"
+    );
     harness.git(&["worktree", "prune"]);
-    assert_eq!(land(&harness, &clones, "main2", &commit).await.unwrap(), Ok(()));
+    assert_eq!(
+        land(&harness, &clones, "main2", &commit).await.unwrap(),
+        Ok(())
+    );
 }
