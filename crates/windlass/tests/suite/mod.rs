@@ -30,6 +30,7 @@ mod full_disk;
 mod kept_changes;
 mod kill_loop;
 mod landing;
+mod landing_full_disk;
 mod mcp;
 mod missing_setup;
 mod notifications;

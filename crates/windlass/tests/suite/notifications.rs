@@ -217,3 +217,26 @@ fn secret_that_is_not_set_is_an_error() {
     let shown = harness.run(&["config"]);
     assert!(!shown.stdout.contains("127.0.0.1:9"), "{}", shown.stdout);
 }
+
+/// The address that a redirect names may belong to anybody.
+#[test]
+fn webhook_that_redirects_is_not_followed() {
+    let (other, requests) = receiver(&[]);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/key-in-the-path", listener.local_addr().unwrap());
+    let redirecting = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut line = String::new();
+        BufReader::new(&stream).read_line(&mut line).unwrap();
+        let answer = format!("HTTP/1.1 307 x\r\nlocation: {other}\r\ncontent-length: 0\r\n\r\n");
+        stream.write_all(answer.as_bytes()).unwrap();
+    });
+    let harness = TaskHarness::new("true", INSTANT);
+    configure(&harness, &format!("[notify]\nwebhook = {url:?}\n"));
+    let run = harness.run(&["notify", "test"]);
+    redirecting.join().unwrap();
+    assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
+    let said = format!("{}{}", run.stdout, run.stderr);
+    assert!(said.contains("307") && !said.contains("key-in-the-path"), "{said}");
+    assert!(requests.try_recv().is_err());
+}

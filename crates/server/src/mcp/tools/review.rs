@@ -143,6 +143,7 @@ impl Operation for PushTask {
         let text = match (push.state, &push.error) {
             (PushState::Pushed, _) => format!("pushed task {} to {}", self.id, push.remote),
             (state, error) => {
+                let state = state.as_str();
                 let why = error.as_deref().unwrap_or_default();
                 format!("task {} was not pushed ({state}): {why}", self.id)
             }
