@@ -61,7 +61,13 @@ fn landing_on_a_full_disk_leaves_the_checkout_as_it_was() {
     let ran = Run::of(&mut command);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
-    let all = |name: &str| format!("{}{}", read(&format!("{name}.stdout")), read(&format!("{name}.stderr")));
+    let all = |name: &str| {
+        format!(
+            "{}{}",
+            read(&format!("{name}.stdout")),
+            read(&format!("{name}.stderr"))
+        )
+    };
     assert_eq!(read("worker.code").trim(), "0", "{}", all("worker"));
 
     assert_eq!(read("full.code").trim(), "3", "{}", all("full"));

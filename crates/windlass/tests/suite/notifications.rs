@@ -237,6 +237,9 @@ fn webhook_that_redirects_is_not_followed() {
     redirecting.join().unwrap();
     assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
     let said = format!("{}{}", run.stdout, run.stderr);
-    assert!(said.contains("307") && !said.contains("key-in-the-path"), "{said}");
+    assert!(
+        said.contains("307") && !said.contains("key-in-the-path"),
+        "{said}"
+    );
     assert!(requests.try_recv().is_err());
 }
