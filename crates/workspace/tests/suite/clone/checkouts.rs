@@ -28,7 +28,7 @@ async fn land(
         strategy: LandingStrategy::Merge,
         message: "Land\n",
     };
-    let copy = match clones.merge(&harness.project(), request).await? {
+    let copy = match LandingSite::merge(clones, &harness.project(), request).await? {
         MergeResult::Ready(copy) => copy,
         MergeResult::NotNow(why) => return Ok(Err(why)),
         _ => panic!("it can be merged"),
