@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 use windlass_tasks::{
     ClaimedLandings, LandingClaim, LandingSite, LandingStrategy, MAX_RETURNS, NewLanding, Project,
-    ProjectId, StoreError, Task, TaskId,
+    ProjectId, Review, ReviewDecision, StoreError, Task, TaskId,
 };
 
 use crate::attempt::retry_transient;
@@ -95,7 +95,7 @@ pub enum LandingResult {
     Withdrawn,
 }
 
-/// Receives what becomes of changes that a worker lands, e.g. to print it.
+/// Receives the outcome of each change that a worker lands, e.g. to print it.
 pub trait LandingListener: std::fmt::Debug + Send + Sync {
     /// Handles one report. A change that waits is reported again only if the reason is another.
     fn on_landing(&self, report: &LandingReport);
@@ -125,9 +125,20 @@ impl Lander {
         let due = store.due_landings(self.project).await?;
         let mut added = 0;
         for task in due {
-            if self.settings.needs_review && !self.is_reviewed(&task).await? {
+            let reviews = store.reviews(task.id).await?;
+            let of_version = |review: &&Review| review.attempt == task.attempt;
+            if self.settings.needs_review && !reviews.iter().any(|review| of_version(&review)) {
                 continue;
             }
+            // A person who approved the change requested it; otherwise it lands on its own.
+            let is_approved = |review: &&Review| {
+                of_version(review) && review.decision == ReviewDecision::Approve
+            };
+            let approved = reviews.iter().rev().find(is_approved);
+            let by = match approved {
+                Some(review) => review.author.clone(),
+                None => self.runner.settings.worker.clone(),
+            };
             let project = store.project(task.project_id).await?;
             let target = match self.target(&project, &task).await {
                 Ok(Some(target)) => target,
@@ -141,7 +152,6 @@ impl Lander {
                     continue;
                 }
             };
-            let by = self.runner.settings.worker.clone();
             let task = task.id;
             store
                 .enqueue_landing(NewLanding { task, target, by })
@@ -162,11 +172,6 @@ impl Lander {
         let proof = retry_transient(&*runner.clock, || runner.store.proof(task)).await?;
         let is_own = proof.is_some_and(|proof| proof.commit == commit);
         Ok(self.settings.strategy == LandingStrategy::Merge && !is_own)
-    }
-
-    async fn is_reviewed(&self, task: &Task) -> Result<bool, Error> {
-        let reviews = self.runner.store.reviews(task.id).await?;
-        Ok(reviews.iter().any(|review| review.attempt == task.attempt))
     }
 
     /// Returns the branch that a task's change is for. `None` if the task names none and none is checked out.

@@ -218,7 +218,7 @@ fn secret_that_is_not_set_is_an_error() {
     assert!(!shown.stdout.contains("127.0.0.1:9"), "{}", shown.stdout);
 }
 
-/// The address that a redirect names may belong to anybody.
+/// The address that a redirect names may be that of another receiver.
 #[test]
 fn webhook_that_redirects_is_not_followed() {
     let (other, requests) = receiver(&[]);

@@ -55,7 +55,7 @@ impl Drop for Daemon {
     }
 }
 
-/// Serves the repositories in a directory over HTTP with `git http-backend`, for whoever has the password. Returns the
+/// Serves the repositories in a directory over HTTP with `git http-backend`, to clients with the password. Returns the
 /// port.
 fn serve_http(root: PathBuf) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();

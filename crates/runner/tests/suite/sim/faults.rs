@@ -3,6 +3,8 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
+use windlass_core::{Clock, Error, ErrorCode, Result};
+
 /// Fault rates and the random number generator.
 #[derive(Debug)]
 pub(crate) struct Faults {
@@ -73,6 +75,23 @@ impl Faults {
             rejected,
             lost,
         }
+    }
+
+    /// Runs an operation of git, with a delay and a fault before and after it.
+    pub(crate) async fn call<T>(
+        &self,
+        clock: &dyn Clock,
+        apply: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let error = || Error::agent(ErrorCode::BackendError, "git is busy");
+        let outcome = self.next_outcome();
+        clock.sleep(outcome.before).await;
+        if outcome.rejected {
+            return Err(error());
+        }
+        let result = apply();
+        clock.sleep(outcome.after).await;
+        if outcome.lost { Err(error()) } else { result }
     }
 
     /// Returns a random number below `end`.

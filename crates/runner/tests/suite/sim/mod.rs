@@ -2,6 +2,7 @@
 //! every way that real ones do.
 
 pub(crate) mod agent;
+pub(crate) mod branch;
 mod candidates;
 pub(crate) mod clock;
 pub(crate) mod faults;
@@ -20,6 +21,7 @@ mod store_stacks;
 mod store_steering;
 
 pub(crate) mod check;
+mod goals;
 pub(crate) mod interruption;
 mod landing;
 mod seeds;

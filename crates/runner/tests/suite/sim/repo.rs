@@ -105,17 +105,8 @@ impl Repo {
         text.ok_or_else(|| Error::InvalidInput("the clone is gone".to_owned()))
     }
 
-    /// Runs an operation with delays and injected faults before and after it.
     async fn call<T>(&self, apply: impl FnOnce() -> Result<T>) -> Result<T> {
-        let error = || Error::agent(ErrorCode::BackendError, "git is busy");
-        let outcome = self.faults.next_outcome();
-        self.clock.sleep(outcome.before).await;
-        if outcome.rejected {
-            return Err(error());
-        }
-        let result = apply();
-        self.clock.sleep(outcome.after).await;
-        if outcome.lost { Err(error()) } else { result }
+        self.faults.call(&*self.clock, apply).await
     }
 }
 

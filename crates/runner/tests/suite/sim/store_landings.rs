@@ -240,6 +240,7 @@ impl Landings for SimStore {
                     && !task.needs_review
                     && !task.unverified
                     && !task.outdated
+                    && task.candidate_of.is_none()
                     && task.landed.is_none()
                     && !memory.has_open_entry(task.id)
             };

@@ -6,7 +6,7 @@ use clap::Args;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use windlass_core::escape_line;
 use windlass_server::event_line;
-use windlass_tasks::{EventFilter, MAX_MESSAGE_BYTES, TaskId, TaskStore};
+use windlass_tasks::{EventFilter, MAX_MESSAGE_BYTES, TaskId, TaskStatus, TaskStore};
 
 use super::super::app::App;
 use super::super::console::QUIET;
@@ -105,7 +105,15 @@ impl Attach {
         if self.json {
             app.console.json(&sent)?;
         } else {
-            let line = "sent: the agent receives it when its turn ends, or with its next attempt";
+            let line = match task.status {
+                TaskStatus::InProgress => {
+                    "sent: the agent receives it when its current turn ends, in the same session"
+                }
+                TaskStatus::Blocked => {
+                    "sent: the agent receives it with its next attempt, after the question is answered"
+                }
+                _ => "sent: the agent receives it with the first prompt of its next attempt",
+            };
             app.console.progress(QUIET, line);
         }
         Ok(Exit::Done)

@@ -26,7 +26,13 @@ pub(in super::super) fn of_task(task: TaskId) -> LandingFilter {
 pub(super) fn landing_lines(task: &Task, landings: &[Landing]) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if let Some(landed) = &task.landed {
-        let text = format!("{} at {} by {}", landed.commit, landed.at, landed.by);
+        let mut text = format!("{} at {} by {}", landed.commit, landed.at, landed.by);
+        let entry = landings.iter().rev().find(|one| one.commit.as_ref() == Some(&landed.commit));
+        if let Some(worker) = entry.and_then(|one| one.worker.as_ref())
+            && *worker != landed.by
+        {
+            text.push_str(&format!(", with {worker}"));
+        }
         lines.push(("landed", text));
     }
     for landing in landings {

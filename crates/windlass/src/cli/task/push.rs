@@ -42,7 +42,7 @@ impl PushArgs {
     }
 }
 
-/// Pushes a task's branch now, and returns what became of it.
+/// Pushes a task's branch now, and returns its state.
 pub(in super::super) async fn push(
     store: &Arc<dyn TaskStore>,
     settings: &PublishSettings,

@@ -41,7 +41,6 @@ async fn land(
 }
 
 /// Both ways to change a checkout refuse, and the reason names the file.
-#[track_caller]
 async fn refused(harness: &Harness, clones: &Clones, commit: &str, file: &str) {
     let merged = clones.merge(&harness.root(), BRANCH).await.unwrap();
     let expected = MergeOutcome::WouldOverwrite(vec![file.to_owned()]);
