@@ -131,9 +131,8 @@ impl Lander {
                 continue;
             }
             // A person who approved the change requested it; otherwise it lands on its own.
-            let is_approved = |review: &&Review| {
-                of_version(review) && review.decision == ReviewDecision::Approve
-            };
+            let is_approved =
+                |review: &&Review| of_version(review) && review.decision == ReviewDecision::Approve;
             let approved = reviews.iter().rev().find(is_approved);
             let by = match approved {
                 Some(review) => review.author.clone(),

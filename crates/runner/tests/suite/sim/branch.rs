@@ -92,9 +92,16 @@ impl Branch {
         };
         let trailer = |name: &str| {
             let mut lines = message.lines().rev();
-            lines.find_map(|line| line.strip_prefix(name)).unwrap().to_owned()
+            lines
+                .find_map(|line| line.strip_prefix(name))
+                .unwrap()
+                .to_owned()
         };
-        format!("task {} attempt {}", trailer("Task-Id: "), trailer("Attempt: "))
+        format!(
+            "task {} attempt {}",
+            trailer("Task-Id: "),
+            trailer("Attempt: ")
+        )
     }
 
     /// Adds a change and what it contains.

@@ -27,7 +27,10 @@ pub(super) fn landing_lines(task: &Task, landings: &[Landing]) -> Vec<(&'static 
     let mut lines = Vec::new();
     if let Some(landed) = &task.landed {
         let mut text = format!("{} at {} by {}", landed.commit, landed.at, landed.by);
-        let entry = landings.iter().rev().find(|one| one.commit.as_ref() == Some(&landed.commit));
+        let entry = landings
+            .iter()
+            .rev()
+            .find(|one| one.commit.as_ref() == Some(&landed.commit));
         if let Some(worker) = entry.and_then(|one| one.worker.as_ref())
             && *worker != landed.by
         {
