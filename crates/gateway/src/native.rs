@@ -4,7 +4,7 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use windlass_agents::model::CompletionModel;
 use windlass_core::structured::{Round, StructuredCall, TurnFailure, TurnRunner};
-use windlass_core::{AgentEvent, TraceCollector};
+use windlass_core::{AgentEvent, SchemaSetting, TraceCollector};
 use windlass_wire::{
     Message, ModelError, ModelEvent, ModelRequest, ModelResponse, OutputFormat, Part,
     ResponseBuilder, Role, StopReason,
@@ -27,9 +27,8 @@ pub(crate) async fn answer(
     if let Some(model) = &job.served.model {
         request.model.clone_from(model);
     }
-    let capabilities = job.served.agent.capabilities();
-    let call =
-        structured::structured_call(&request, &job.served.name, capabilities, String::new())?;
+    let mode = job.served.agent.schema_mode(SchemaSetting::Auto);
+    let call = structured::structured_call(&request, &job.served.name, mode, String::new())?;
     let limit = job.served.agent.limits().deadline;
     let work = async {
         match call {

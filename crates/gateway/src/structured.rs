@@ -1,10 +1,8 @@
 //! Answers that must match a schema.
 
 use serde_json::{Value, json};
-use windlass_core::structured::{
-    StructuredAnswer, StructuredCall, ValidationPolicy, schema_mode_for,
-};
-use windlass_core::{Capabilities, SchemaSetting, StructuredAgentTask};
+use windlass_core::structured::{StructuredAnswer, StructuredCall, ValidationPolicy};
+use windlass_core::{SchemaMode, StructuredAgentTask};
 use windlass_wire::{ModelError, ModelEvent, ModelRequest, OutputFormat, StopReason};
 
 use crate::client::AbortReason;
@@ -28,7 +26,7 @@ fn schema(request: &ModelRequest) -> Option<(String, Value)> {
 pub(crate) fn structured_call(
     request: &ModelRequest,
     agent: &str,
-    capabilities: Capabilities,
+    schema_mode: SchemaMode,
     prompt: String,
 ) -> Result<Option<StructuredCall>, ModelError> {
     let Some((name, schema)) = schema(request) else {
@@ -38,7 +36,7 @@ pub(crate) fn structured_call(
         name,
         prompt,
         schema: Some(schema),
-        schema_mode: schema_mode_for(SchemaSetting::Auto, capabilities),
+        schema_mode,
     };
     let call = StructuredCall::new(task, ValidationPolicy::default());
     call.map(Some)

@@ -5,7 +5,7 @@ use std::path::Path;
 use windlass_agents::cli::transcript;
 use windlass_core::structured::{Round, StructuredCall, TurnFailure, TurnRunner};
 use windlass_core::{
-    AgentEvent, AgentHandle, DirAccess, ErrorCode, PermissionPolicy, SessionOptions,
+    AgentEvent, AgentHandle, DirAccess, ErrorCode, PermissionPolicy, SchemaSetting, SessionOptions,
     TurnDiagnostics,
 };
 use windlass_wire::{ErrorKind, ModelError};
@@ -55,9 +55,8 @@ async fn run_session(
     };
     let messages = transcript::messages(&job.request);
     let prompt = prompt::render_prompt(&messages);
-    let capabilities = agent.capabilities();
-    match structured::structured_call(&job.request, &job.served.name, capabilities, prompt.clone())?
-    {
+    let mode = agent.schema_mode(SchemaSetting::Auto);
+    match structured::structured_call(&job.request, &job.served.name, mode, prompt.clone())? {
         Some(call) => answer_structured(job, agent, trace, options, messages, call).await,
         None => run_turn(job, agent, trace, options, prompt).await,
     }
@@ -95,7 +94,11 @@ async fn run_turn(
             }
         }
     }
-    job.client.check().and(sent)
+    match sent {
+        // A client may close its connection as soon as it has the whole answer.
+        Ok(()) => Ok(()),
+        Err(error) => job.client.check().and(Err(error)),
+    }
 }
 
 /// Runs turns until the answer matches the schema.

@@ -30,8 +30,10 @@ mod server;
 mod state;
 mod token;
 mod trace_sink;
+mod trace_summary;
 mod ws;
 
+pub use access::task_of_trace;
 pub use candidates::{CandidateRow, candidate_rows};
 pub use event_text::{brief, event_line};
 pub use host_ops::{AgentCard, AgentHealth, AskAnswer, AskRequest, HostOps, HostOpsError};
@@ -40,3 +42,4 @@ pub use mcp::{McpAccess, McpServer, McpServerError};
 pub use server::{RunningServer, Server, ServerError};
 pub use token::Token;
 pub use trace_sink::StoreTraceSink;
+pub use trace_summary::TraceSummary;

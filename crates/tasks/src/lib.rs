@@ -6,6 +6,7 @@
 //! This crate contains types and traits only. It does no I/O and knows no database.
 
 mod access;
+mod agent_settings;
 mod approval;
 mod attempt;
 mod base;
@@ -37,6 +38,7 @@ pub use access::{
     AccessStore, AccessToken, BrowserSession, Credentials, MAX_SESSIONS, MAX_TOKEN_NAME_BYTES,
     MAX_TOKENS, NewAccessToken, Scope,
 };
+pub use agent_settings::AgentSettings;
 pub use approval::{Approval, ApprovalDecision, NewApproval};
 pub use attempt::{
     AgentSession, Attempt, AttemptStatus, Claim, Claimed, EarlierChange, LeaseStatus,

@@ -52,6 +52,14 @@ impl TaskEdit {
         set(&mut task.priority, edit.priority);
         set(&mut task.workflow_step, edit.workflow_step);
         set(&mut task.kind, edit.kind);
+        if edit
+            .agent
+            .as_ref()
+            .is_some_and(|agent| *agent != task.agent)
+        {
+            // They are those of the former agent.
+            task.agent_settings = None;
+        }
         set(&mut task.agent, edit.agent);
         set(&mut task.dependencies, edit.dependencies);
         set(&mut task.max_attempts, edit.max_attempts);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use windlass_core::{Timestamp, Usage};
 
+use crate::agent_settings::AgentSettings;
 use crate::best_of::BestOf;
 use crate::id::{AttemptNumber, IssueId, ProjectId, TaskId};
 use crate::landing::Landed;
@@ -139,6 +140,9 @@ pub struct Task {
     pub kind: WorkerKind,
     /// The agent to use. `None` selects the configured agent.
     pub agent: Option<String>,
+    /// Settings of the agent for this task alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_settings: Option<AgentSettings>,
     /// Makes adding the task safe to repeat.
     pub idempotency_key: Option<String>,
     /// The number of attempts so far. While one is running, this is its number.
@@ -222,6 +226,9 @@ pub struct NewTask {
     pub kind: WorkerKind,
     /// The agent to use.
     pub agent: Option<String>,
+    /// Settings of the agent for this task alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_settings: Option<AgentSettings>,
     /// Makes adding the task safe to repeat.
     pub idempotency_key: Option<String>,
     /// The maximum number of attempts.
@@ -259,6 +266,7 @@ impl NewTask {
             dependencies: Vec::new(),
             kind: WorkerKind::default(),
             agent: None,
+            agent_settings: None,
             idempotency_key: None,
             max_attempts: MAX_ATTEMPTS,
             tests: Vec::new(),

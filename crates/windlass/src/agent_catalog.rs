@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
+use serde_json::Value;
 use windlass_agents::composite::{Composite, CompositeProfile, Node};
 use windlass_core::{AgentHandle, AgentRegistry, Error, Masker, Result, TurnLimits};
 use windlass_runner::AgentResolver;
-use windlass_tasks::{Task, WorkerKind};
+use windlass_tasks::{AgentSettings as TaskAgentSettings, Task, WorkerKind};
 
 use crate::config::{self, AgentConfig, CompositeSettings, Config};
 
@@ -126,6 +128,9 @@ impl AgentCatalog {
             }
             other => other,
         })?;
+        let schema = agent.settings.schema_mode.map(Value::from);
+        let schema = schema.and_then(|mode| serde_json::from_value(mode).ok());
+        let handle = handle.with_schema_setting(schema.unwrap_or_default());
         let defaults = handle.limits();
         Ok(handle.with_limits(TurnLimits {
             deadline: agent.timeout().unwrap_or(self.config.limits.turn_secs),
@@ -198,8 +203,8 @@ impl AgentCatalog {
         }
     }
 
-    /// Caches this agent under a name, which then overrides the configuration.
-    pub(crate) fn insert(&self, name: &str, handle: AgentHandle) {
+    /// Caches this agent under a name.
+    fn insert(&self, name: &str, handle: AgentHandle) {
         self.open.lock().insert(name.to_owned(), handle);
     }
 }
@@ -214,9 +219,44 @@ impl AgentResolver for AgentCatalog {
         self.get_or_open(name, &agent, &[])
     }
 
+    fn resolve_for_task(&self, task: &Task) -> Result<AgentHandle> {
+        let name = task.agent.as_deref();
+        let Some(settings) = &task.agent_settings else {
+            return self.resolve(name, task.kind);
+        };
+        let mut agent = self.find(name)?;
+        apply(settings, &mut agent);
+        // A name of its own for each combination, so that a cached agent is not used with other settings.
+        let key = format!("{} {}", agent.name, serde_json::json!(settings));
+        self.get_or_open(&key, &agent, &[])
+    }
+
     fn name_for(&self, task: &Task, agent: &AgentHandle) -> String {
         let name = task.agent.as_deref().or(self.default());
         name.unwrap_or(agent.name()).to_owned()
+    }
+}
+
+/// Applies the settings of one task to an agent. Those of a composite's nodes stay.
+fn apply(settings: &TaskAgentSettings, agent: &mut AgentConfig) {
+    if agent.composite.is_some() {
+        return;
+    }
+    if let Some(model) = &settings.model {
+        agent.model = Some(model.clone());
+    }
+    if let Some(endpoint) = &settings.endpoint {
+        if agent.settings.endpoint.as_ref() != Some(endpoint) {
+            // A key is sent only to the server that it was configured for.
+            agent.settings.api_key_env = None;
+        }
+        agent.settings.endpoint = Some(endpoint.clone());
+    }
+    if let Some(steps) = settings.max_steps {
+        agent.settings.max_steps = Some(steps);
+    }
+    if let Some(seconds) = settings.request_timeout_secs {
+        agent.settings.request_timeout_secs = Some(Duration::from_secs(seconds));
     }
 }
 

@@ -16,4 +16,4 @@ pub mod settings;
 mod task_file;
 mod user_program;
 
-pub use registry::default_registry;
+pub use registry::{default_registry, local_registry};

@@ -23,6 +23,17 @@ pub fn default_registry() -> AgentRegistry {
         .export("windlass", "mock", Export::of::<MockAgent>())
 }
 
+/// Returns a registry with every backend: those of [`default_registry`], and the agents and models of this machine, with
+/// the configuration of the current directory. A backend that cannot be used here is an error when it is created.
+pub async fn local_registry() -> AgentRegistry {
+    let inputs = Inputs::from_process().unwrap_or_default();
+    let machine = match Config::load(&inputs) {
+        Ok(config) => agent_context(&Arc::new(config), &inputs).await,
+        Err(error) => Err(error.to_string()),
+    };
+    with_local_agents(default_registry(), &machine)
+}
+
 /// Returns what agent programs need on this machine: a sandbox, keys, and a state directory.
 ///
 /// The error is the reason why no program can be started.
@@ -83,12 +94,21 @@ pub(crate) fn with_local_agents(
     registry = register_or_error(registry, "acp", machine, |context| {
         acp::factory(None, context)
     });
-    match machine {
-        Ok(context) => {
-            registry.register("direct", windlass_agents::direct::factory(context.clone()))
-        }
-        Err(_) => registry,
-    }
+    register_or_error(
+        registry,
+        "direct",
+        machine,
+        windlass_agents::direct::factory,
+    )
+}
+
+/// Returns the names of the backends that [`with_local_agents`] adds.
+pub(crate) fn local_backends() -> impl Iterator<Item = &'static str> {
+    let programs = cli::PROFILES.iter().map(|profile| profile.name());
+    let models = ModelKind::ALL.into_iter().map(ModelKind::name);
+    let presets = acp::PRESETS.iter().map(|preset| preset.name());
+    let others = ["acp", "direct"].into_iter();
+    programs.chain(models).chain(presets).chain(others)
 }
 
 /// Creates the tools that models may use in a directory.

@@ -22,6 +22,7 @@ mod merge;
 mod nested;
 pub mod paths;
 mod publish;
+mod readiness;
 mod setup;
 mod stack;
 mod test_runner;

@@ -205,6 +205,28 @@ pub(crate) async fn would_overwrite(
     ours: &str,
     diffs: &[FileDiff],
 ) -> Result<Vec<String>> {
+    let edited = edited_files(git, private_git, repository, ours).await?;
+    let removed = diffs.iter().filter(|diff| diff.kind == 'D');
+    let removed: BTreeSet<&str> = removed.map(|diff| diff.path.as_str()).collect();
+    let is_overwritten = |diff: &&FileDiff| {
+        let untracked =
+            || diff.kind == 'A' && is_in_the_way(&repository.root, &diff.path, &removed);
+        edited.contains(&diff.path) || untracked()
+    };
+    Ok(diffs
+        .iter()
+        .filter(is_overwritten)
+        .map(|diff| diff.path.clone())
+        .collect())
+}
+
+/// Returns the tracked files with uncommitted content.
+pub(crate) async fn edited_files(
+    git: &Git,
+    private_git: &PrivateGitDir,
+    repository: &Repository,
+    ours: &str,
+) -> Result<BTreeSet<String>> {
     private_git.set_head(ours)?;
     private_git.add_core_config(&repository.core_config(git).await?)?;
     private_git.share_split_index(&repository.git_dir)?;
@@ -223,19 +245,8 @@ pub(crate) async fn would_overwrite(
         .run(&args)
         .await?;
     let fields = output.nul_separated()?;
-    let edited: BTreeSet<&str> = fields.iter().filter_map(|field| field.get(3..)).collect();
-    let removed = diffs.iter().filter(|diff| diff.kind == 'D');
-    let removed: BTreeSet<&str> = removed.map(|diff| diff.path.as_str()).collect();
-    let is_overwritten = |diff: &&FileDiff| {
-        let untracked =
-            || diff.kind == 'A' && is_in_the_way(&repository.root, &diff.path, &removed);
-        edited.contains(diff.path.as_str()) || untracked()
-    };
-    Ok(diffs
-        .iter()
-        .filter(is_overwritten)
-        .map(|diff| diff.path.clone())
-        .collect())
+    let paths = fields.iter().filter_map(|field| field.get(3..));
+    Ok(paths.map(str::to_owned).collect())
 }
 
 /// Updates the files, then the branch. Restores the files if the branch has moved concurrently.

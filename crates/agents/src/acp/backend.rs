@@ -13,11 +13,11 @@ use windlass_core::{
 };
 
 use super::agent::AcpAgent;
-use super::installation;
 use super::preset::Preset;
 use super::presets::{GENERIC, PRESETS};
 use super::session::SessionInfo;
 use super::turn::AcpTurn;
+use super::{installation, recognize};
 use crate::program::{Installation, Version, launch, version_cache};
 use crate::{AgentContext, ProgramSettings};
 
@@ -166,13 +166,18 @@ impl std::fmt::Debug for AcpBackend {
     }
 }
 
-/// Returns the preset to use: that of the factory, otherwise the one in the settings, otherwise none.
+/// Returns the preset to use: that of the factory, otherwise the one in the settings, otherwise the one of the program
+/// that is started, if it is a known agent.
 fn select_preset(
     preset: Option<&'static Preset>,
     settings: &ProgramSettings,
 ) -> Result<Option<&'static Preset>> {
-    let Some(name) = settings.preset.as_deref().filter(|_| preset.is_none()) else {
+    if preset.is_some() {
         return Ok(preset);
+    }
+    let Some(name) = settings.preset.as_deref() else {
+        let by_program = settings.bin.as_slice();
+        return Ok(recognize::preset(&settings.command).or_else(|| recognize::preset(by_program)));
     };
     let known = super::preset(name);
     known.map(Some).ok_or_else(|| {

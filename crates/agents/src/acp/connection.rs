@@ -18,7 +18,7 @@ use windlass_sandbox::Child;
 
 use super::outcome;
 use super::permission::PendingPermission;
-use super::router::{SessionMessage, SessionRouter};
+use super::router::{ConnectionEnd, SessionMessage, SessionRouter};
 use super::stdio;
 use crate::program::find::unavailable;
 use crate::program::pool::Pooled;
@@ -151,7 +151,7 @@ impl Connection {
                 Ok(response) => Ok(response),
                 Err(error) => Err(self.request_error(error).await),
             },
-            end = self.router.wait_ended() => Err(outcome::as_error(end.to_event(self.agent))),
+            end = self.router.wait_ended() => Err(outcome::as_error(self.end_event(end))),
         }
     }
 
@@ -166,19 +166,25 @@ impl Connection {
         error: &agent_client_protocol::Error,
     ) -> windlass_core::AgentEvent {
         if !is_disconnected(error) {
-            return outcome::error_event(
+            let event = outcome::error_event(
                 error.code.value(),
                 &error.message,
                 error.data.as_ref(),
                 &self.info.auth,
             );
+            return outcome::with_state_hint(self.agent, event);
         }
         // The exit status is known shortly after the end of the output.
         match tokio::time::timeout(super::router::EXIT_TIMEOUT * 2, self.router.wait_ended()).await
         {
-            Ok(end) => end.to_event(self.agent),
+            Ok(end) => self.end_event(end),
             Err(_) => disconnected_error(self.agent).into(),
         }
+    }
+
+    /// Returns the terminal event of a turn that was running when the process ended.
+    fn end_event(&self, end: &ConnectionEnd) -> windlass_core::AgentEvent {
+        outcome::with_state_hint(self.agent, end.to_event(self.agent))
     }
 
     /// Returns the client, for messages that need no response now.

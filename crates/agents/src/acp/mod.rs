@@ -32,6 +32,7 @@ mod outcome;
 mod permission;
 mod preset;
 mod presets;
+mod recognize;
 mod resume_guard;
 mod router;
 mod session;

@@ -5,10 +5,14 @@ use serde_json::{Value, json};
 use windlass_core::{AgentEvent, Error, ErrorCode, Usage};
 
 use super::preset::{Quirks, UsageSource};
-use crate::program::failure;
+use crate::program::{failure, known};
 
 /// How many bytes of an error that is formatted as an answer are kept.
 pub(super) const MAX_ERROR_BYTES: usize = 16 << 10;
+
+/// How to make the directory of an agent without a preset available.
+const STATE_HINT: &str = "if it keeps its login and sessions in a directory of its own, add that directory to \
+    `writable`, or set `preset` if it is a known agent";
 
 /// Messages of agents about a session that they do not have, in addition to those of `cli`.
 const SESSION_LOST_PHRASES: &[&str] = &[
@@ -93,6 +97,42 @@ fn auth_method_label(method: &AuthMethod) -> String {
     match (name, id) {
         (Some(name), Some(id)) => format!("{name} ({id})"),
         (name, id) => name.or(id).unwrap_or("unnamed").to_owned(),
+    }
+}
+
+/// Phrases about files that a process may not write, or cannot see.
+const HIDDEN_STATE_PHRASES: &[&str] = &[
+    "read-only file system",
+    "erofs",
+    "permission denied",
+    "eacces",
+];
+
+/// Adds how to make an agent's own directory available to an error that may be about it. Only for an agent without a
+/// preset: the state of a known agent is visible.
+pub(super) fn with_state_hint(agent: &str, event: AgentEvent) -> AgentEvent {
+    let AgentEvent::Error {
+        code,
+        message,
+        recoverable,
+    } = event
+    else {
+        return event;
+    };
+    let lower = message.to_lowercase();
+    let is_about_state = code == ErrorCode::AuthFailed
+        || HIDDEN_STATE_PHRASES
+            .iter()
+            .any(|phrase| lower.contains(phrase));
+    let message = if is_about_state && agent == known::UNKNOWN.name {
+        format!("{message}; {STATE_HINT}")
+    } else {
+        message
+    };
+    AgentEvent::Error {
+        code,
+        message,
+        recoverable,
     }
 }
 

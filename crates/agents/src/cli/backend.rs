@@ -42,10 +42,12 @@ impl AgentBackend for CliBackend {
 
     /// Until the program has been searched for, these are the capabilities of its best transport.
     fn capabilities(&self) -> Capabilities {
-        let transports = self.driver.profile.transports;
-        let wanted = self.driver.settings.transport.as_deref();
-        let expected = transports
-            .iter()
+        let settings = &self.driver.settings;
+        let wanted = settings.transport.as_deref();
+        let expected = self
+            .driver
+            .profile
+            .usable_transports(settings)
             .find(|transport| wanted.is_none_or(|name| transport.name == name));
         match self.driver.cached_installation() {
             Some(installation) => installation.capabilities(),
@@ -116,13 +118,17 @@ pub fn factory(
     context: AgentContext,
 ) -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
     move |config| {
-        let settings = ProgramSettings::from_value(config)?;
+        let mut settings = ProgramSettings::from_value(config)?;
         #[cfg(feature = "acp")]
         if let Some(preset) = settings.acp_preset(profile.name()) {
             return crate::acp::factory(Some(preset), context.clone())(config);
         }
         if settings.endpoint.is_some() && profile.program.endpoint.is_none() {
             return Err(launch::endpoint_unsupported(profile.name()));
+        }
+        if let Some(default) = &profile.default_model {
+            let model = settings.model.take();
+            settings.model = model.or_else(|| Some(default.get(&context)));
         }
         let timeout = settings.timeout();
         let handle = AgentHandle::wrap(CliBackend::new(profile, settings, context.clone()));

@@ -20,6 +20,7 @@ pub const PROFILE: CliProfile = CliProfile {
     transports: &[Transport {
         name: "text",
         since: Version(0, 0, 0),
+        takes_profile: false,
         capabilities: Capabilities {
             streaming: false,
             load_session: false,
@@ -36,6 +37,7 @@ pub const PROFILE: CliProfile = CliProfile {
         temp_files: &[],
         io: IoMode::PlainText,
     }],
+    default_model: None,
 };
 
 /// Returns a factory that creates such agents from their configuration.

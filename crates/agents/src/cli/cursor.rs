@@ -22,6 +22,7 @@ pub const PROFILE: CliProfile = CliProfile {
     transports: &[Transport {
         name: "stream-json",
         since: Version(0, 0, 0),
+        takes_profile: false,
         capabilities: Capabilities {
             streaming: true,
             load_session: true,
@@ -38,6 +39,7 @@ pub const PROFILE: CliProfile = CliProfile {
         temp_files: &[],
         io: IoMode::OneShot(|_| Box::new(CursorParser::default())),
     }],
+    default_model: Some(known::cursor::MODEL),
 };
 
 /// Returns a factory that creates Cursor agents from their configuration.

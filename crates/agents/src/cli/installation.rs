@@ -54,7 +54,7 @@ fn transport(
     settings: &ProgramSettings,
     version: Version,
 ) -> Result<&'static Transport> {
-    let mut transports = profile.transports.iter();
+    let mut transports = profile.usable_transports(settings);
     let Some(wanted) = &settings.transport else {
         let best = transports.find(|transport| transport.since <= version);
         return best.ok_or_else(|| {
@@ -69,8 +69,15 @@ fn transport(
     };
     let named = transports.find(|transport| transport.name == wanted);
     named.ok_or_else(|| {
-        let names = profile.transports.iter().map(|transport| transport.name);
-        let names: Vec<&str> = names.collect();
-        Error::config("transport", format!("expected one of {}", names.join(", ")))
+        let names = profile.usable_transports(settings);
+        let names: Vec<&str> = names.map(|transport| transport.name).collect();
+        let exists = profile.transports.iter().any(|one| one.name == wanted);
+        let why = if exists {
+            ", because `profile` is set"
+        } else {
+            ""
+        };
+        let names = names.join(", ");
+        Error::config("transport", format!("expected one of {names}{why}"))
     })
 }

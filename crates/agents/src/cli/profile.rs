@@ -6,7 +6,8 @@ use windlass_core::Capabilities;
 
 use super::parser::{InteractiveParser, Parser};
 use super::run_context::RunContext;
-use crate::program::{AgentProgram, CommandLine, Version};
+use crate::ProgramSettings;
+use crate::program::{AgentProgram, CommandLine, DefaultModel, Version};
 
 /// One agent that is driven by its command line.
 #[derive(Debug)]
@@ -15,9 +16,22 @@ pub struct CliProfile {
     pub program: &'static AgentProgram,
     /// The agent's transports, the best one first.
     pub transports: &'static [Transport],
+    /// The model to use if none is set; otherwise the agent chooses.
+    pub default_model: Option<DefaultModel>,
 }
 
 impl CliProfile {
+    /// Returns the transports that these settings allow, the best one first.
+    pub(super) fn usable_transports(
+        &self,
+        settings: &ProgramSettings,
+    ) -> impl Iterator<Item = &'static Transport> {
+        let needs_profile = settings.profile.is_some();
+        let has_profiles = self.transports.iter().any(|one| one.takes_profile);
+        let transports = self.transports.iter();
+        transports.filter(move |one| one.takes_profile || !(needs_profile && has_profiles))
+    }
+
     /// Returns the agent's name.
     pub fn name(&self) -> &'static str {
         self.program.name
@@ -31,6 +45,8 @@ pub struct Transport {
     pub name: &'static str,
     /// The first version that has the transport in the supported form.
     pub since: Version,
+    /// Whether one of the profiles in the agent's own configuration can be selected.
+    pub takes_profile: bool,
     /// What the agent supports over this transport.
     pub capabilities: Capabilities,
     /// When a session gets its ID, and from which side.

@@ -14,6 +14,7 @@ pub const PROFILE: CliProfile = CliProfile {
     transports: &[Transport {
         name: "stream-json",
         since: Version(0, 20, 0),
+        takes_profile: false,
         capabilities: Capabilities {
             // Qwen could stream, but then an error arrives in chunks that look like an answer.
             streaming: false,
@@ -33,6 +34,7 @@ pub const PROFILE: CliProfile = CliProfile {
         temp_files: &[],
         io: IoMode::OneShot(|run| Box::new(StreamJson::qwen(run.before))),
     }],
+    default_model: None,
 };
 
 /// Returns a factory that creates Qwen agents from their configuration.

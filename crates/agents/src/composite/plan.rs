@@ -3,7 +3,6 @@
 use serde_json::json;
 use windlass_core::structured::{
     Round, StructuredCall, StructuredErrorKind, TurnFailure, TurnRunner, ValidationPolicy,
-    schema_mode_for,
 };
 use windlass_core::{
     AgentEvent, AgentHandle, DirAccess, Error, ErrorCode, Plan, PlanEntry, PlanStatus, Prompt,
@@ -100,7 +99,7 @@ impl CompositeTurn {
             name: "plan".to_owned(),
             prompt: Plan::prompt(&self.session.full_prompt(&self.prompt)),
             schema: Some(Plan::schema()),
-            schema_mode: schema_mode_for(SchemaSetting::Auto, agent.capabilities()),
+            schema_mode: agent.schema_mode(SchemaSetting::Auto),
         };
         let call =
             StructuredCall::new(task, ValidationPolicy::default()).map_err(into_agent_error)?;

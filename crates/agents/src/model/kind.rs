@@ -50,7 +50,12 @@ impl ModelKind {
 
     /// Returns the default model, if there is one.
     pub(super) fn default_model(self) -> Option<&'static str> {
-        (self == Self::Ollama).then_some("qwen2.5-coder")
+        match self {
+            Self::Ollama => Some("qwen2.5-coder"),
+            // Its models have no other provider. Servers with OpenAI's API have models of many.
+            Self::Anthropic => Some("claude-sonnet-5"),
+            Self::OpenAi => None,
+        }
     }
 
     /// Returns the dialect of its API.

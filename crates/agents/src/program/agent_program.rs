@@ -1,6 +1,7 @@
 //! The description of an agent program, as data.
 
 use super::command_line::{CommandLine, Endpoint};
+use crate::AgentContext;
 
 /// One agent program: what is the same whichever way it is reached.
 #[derive(Debug, Clone, Copy)]
@@ -62,4 +63,25 @@ pub struct StatePaths {
     /// The part of the first directory that has one file per session, if known. A file's name contains the
     /// session's ID.
     pub sessions: Option<&'static str>,
+}
+
+/// The model of an agent if none is set.
+#[derive(Debug)]
+pub struct DefaultModel {
+    /// The environment variable that names another model.
+    pub variable: &'static str,
+    /// The model's name.
+    pub name: &'static str,
+}
+
+impl DefaultModel {
+    /// Returns the model that the environment names, otherwise the default.
+    pub(crate) fn get(&self, context: &AgentContext) -> String {
+        let named = context.sandbox().host().variable(self.variable);
+        let named = named.and_then(|name| name.to_str()).map(str::trim);
+        named
+            .filter(|name| !name.is_empty())
+            .unwrap_or(self.name)
+            .to_owned()
+    }
 }

@@ -27,7 +27,7 @@ pub(crate) mod temp_files;
 mod version;
 pub(crate) mod version_cache;
 
-pub use agent_program::{AgentProgram, StatePaths, VersionProbe};
+pub use agent_program::{AgentProgram, DefaultModel, StatePaths, VersionProbe};
 pub use command_line::{CommandLine, Endpoint};
 pub use failure::ProcessEnd;
 pub use find::Installation;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use windlass_agents::{AgentContext, cli, cursor};
 use windlass_core::{AgentEvent, AgentHandle, Error, ErrorCode, SessionId, SessionOptions};
+use windlass_sandbox::{Host, Sandbox};
 
 use super::harness::{Harness, KEY, turn};
 use super::render;
@@ -161,6 +162,39 @@ async fn p19_key_is_absent_from_arguments_and_debug_output() {
     assert_eq!(answer.matches(KEY).count(), 1, "{answer}");
     let context = harness.context(&[bin_dir()]).await;
     assert!(!format!("{context:?} {agent:?}").contains(KEY));
+}
+
+#[tokio::test]
+async fn cursor_gets_its_default_model_unless_one_is_set() {
+    let harness = Harness::new();
+    let path = format!("{}:/usr/bin:/bin", bin_dir().display());
+    for (variable, configured, model) in [
+        (None, None, "gpt-5.1-codex-max-high"),
+        (Some("composer-2.5"), None, "composer-2.5"),
+        (Some("composer-2.5"), Some("gpt-5"), "gpt-5"),
+    ] {
+        let home = harness.home().display().to_string();
+        let mut variables = vec![
+            ("HOME", home.as_str()),
+            ("PATH", path.as_str()),
+            ("CURSOR_API_KEY", "dummy"),
+        ];
+        variables.extend(variable.map(|name| ("WORKER_CURSOR_MODEL", name)));
+        let sandbox = Sandbox::detect(Host::new(variables)).await.unwrap();
+        let context = AgentContext::new(sandbox, harness.state());
+        let mut config = json!({});
+        if let Some(model) = configured {
+            config["model"] = model.into();
+        }
+        let agent = cli::factory(&cursor::PROFILE, context)(&config).unwrap();
+        let mut session = agent
+            .new_session(SessionOptions::in_dir(harness.work()))
+            .await
+            .unwrap();
+        let events = turn(&agent, &mut session, "environment").await;
+        let answer = serde_json::to_string(events.last().unwrap()).unwrap();
+        assert!(answer.contains(&format!("--model={model}")), "{answer}");
+    }
 }
 
 #[tokio::test]

@@ -42,6 +42,60 @@ async fn program_may_unpack_itself_before_reporting_its_version() {
     }
 }
 
+/// A program that ends like an agent whose own directory is hidden.
+const READ_ONLY_STATE: &str = "#!/bin/sh\nread -r _\n\
+    echo 'failed to initialize state under ~/.mine: Read-only file system' >&2\nexit 1\n";
+
+#[tokio::test]
+async fn hidden_state_of_an_unknown_agent_names_the_settings() {
+    let harness = Harness::new();
+    let dir = install(&harness, "my-agent", READ_ONLY_STATE);
+    install(&harness, "codex-acp", READ_ONLY_STATE);
+    let context = harness.context(&[dir]).await;
+    let error = |command: &str| {
+        let config = json!({ "command": [command] });
+        let context = &context;
+        async move {
+            let probed = acp::probe(None, context, &config).await;
+            probed.unwrap_err().to_string()
+        }
+    };
+    let unknown = error("my-agent").await;
+    assert!(
+        unknown.contains("`writable`") && unknown.contains("`preset`"),
+        "{unknown}"
+    );
+    // The program's name is that of a known agent, whose state is visible.
+    let known = error("codex-acp").await;
+    assert!(
+        known.contains("codex-acp") && !known.contains("`preset`"),
+        "{known}"
+    );
+}
+
+/// Codex, as far as its version.
+const CODEX: &str = "#!/bin/sh\necho 'codex-cli 0.166.0'\n";
+
+#[tokio::test]
+async fn profile_selects_a_transport_that_takes_it() {
+    let harness = Harness::new();
+    let context = harness.context(&[install(&harness, "codex", CODEX)]).await;
+    let codex = &windlass_agents::cli::codex::PROFILE;
+    let probe = |config: serde_json::Value| {
+        let context = &context;
+        async move { windlass_agents::cli::probe(codex, context, &config).await }
+    };
+    assert_eq!(probe(json!({})).await.unwrap().transport, "app-server");
+    let found = probe(json!({ "profile": "p1" })).await.unwrap();
+    assert_eq!(found.transport, "exec");
+    let config = json!({ "profile": "p1", "transport": "app-server" });
+    let error = probe(config).await.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "transport: expected one of exec, because `profile` is set"
+    );
+}
+
 #[tokio::test]
 async fn broken_program_error_is_forwarded() {
     let harness = Harness::new();

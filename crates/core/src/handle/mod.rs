@@ -25,6 +25,7 @@ pub use receiver::EventReceiver;
 
 use crate::limits::{EVENT_QUEUE, PROMPT_BYTES, TurnLimits};
 use crate::mask::MaskedApprover;
+use crate::structured::{SchemaMode, SchemaSetting, schema_mode_for};
 use crate::{
     AgentBackend, Capabilities, Clock, Error, Masker, Prompt, Result, SessionId, SessionOptions,
     SystemClock, TurnId,
@@ -44,6 +45,8 @@ struct HandleInner {
     name: &'static str,
     limits: TurnLimits,
     masker: Masker,
+    /// How a schema is enforced, as configured.
+    schema: SchemaSetting,
     clock: Arc<dyn Clock>,
     running: RunningTurns,
     extra: Option<Arc<dyn Any + Send + Sync>>,
@@ -74,6 +77,7 @@ impl AgentHandle {
                 backend,
                 limits: TurnLimits::default(),
                 masker: Masker::default(),
+                schema: SchemaSetting::Auto,
                 clock: Arc::new(SystemClock::new()),
                 running: RunningTurns::default(),
                 extra: None,
@@ -91,6 +95,12 @@ impl AgentHandle {
     #[must_use]
     pub fn with_masker(&self, masker: Masker) -> Self {
         self.with_inner(|inner| inner.masker = masker)
+    }
+
+    /// Returns a handle to the same agent with a configured way to enforce schemas.
+    #[must_use]
+    pub fn with_schema_setting(&self, schema: SchemaSetting) -> Self {
+        self.with_inner(|inner| inner.schema = schema)
     }
 
     /// Returns a handle to the same agent with another clock.
@@ -117,6 +127,7 @@ impl AgentHandle {
             name: self.inner.name,
             limits: self.inner.limits,
             masker: self.inner.masker.clone(),
+            schema: self.inner.schema,
             clock: Arc::clone(&self.inner.clock),
             running: self.inner.running.clone(),
             extra: self.inner.extra.clone(),
@@ -145,6 +156,16 @@ impl AgentHandle {
     /// Returns what the agent supports.
     pub fn capabilities(&self) -> Capabilities {
         unwind::catch(|| self.inner.backend.capabilities()).unwrap_or_default()
+    }
+
+    /// Returns how a schema is enforced: as requested, otherwise as configured, otherwise in the best way that the
+    /// agent supports.
+    pub fn schema_mode(&self, requested: SchemaSetting) -> SchemaMode {
+        let setting = match requested {
+            SchemaSetting::Auto => self.inner.schema,
+            requested => requested,
+        };
+        schema_mode_for(setting, self.capabilities())
     }
 
     /// Starts a session.
@@ -177,6 +198,7 @@ impl AgentHandle {
             turn = turn.0,
             prompt_len = prompt.text.len(),
         );
+        span.in_scope(|| tracing::info!("sending prompt"));
         let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
         let work = turn::TurnTask {
             backend: Arc::clone(&inner.backend),

@@ -52,12 +52,12 @@ impl AgentRegistry {
 
     /// Creates an agent with the backend of this name.
     ///
-    /// A name with a colon is resolved as a reference.
+    /// A name with a colon is resolved as a reference, and so is `module.attr` if there is such a module.
     pub fn create(&self, name: &str, config: &Value) -> Result<AgentHandle> {
         if let Some(factory) = self.factories.get(name) {
             return factory(config);
         }
-        if name.contains(':') {
+        if name.contains(':') || self.is_reference(name) {
             return self.load_agent_backend(name, "backend");
         }
         Err(Error::UnknownBackend(UnknownName::new(

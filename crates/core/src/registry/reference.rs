@@ -45,6 +45,11 @@ impl fmt::Debug for Export {
 }
 
 impl AgentRegistry {
+    /// Returns `true` if a name is the reference of an export in a known module.
+    pub(super) fn is_reference(&self, name: &str) -> bool {
+        split(name).is_some_and(|(module, _)| self.modules.contains_key(module))
+    }
+
     /// Creates the backend that is exported under `module:attr` or `module.attr`.
     ///
     /// The label names the setting that contains the reference. Every error message starts with it.

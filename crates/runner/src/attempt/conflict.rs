@@ -168,6 +168,7 @@ impl About {
             dependencies: self.tasks.iter().copied().map(Dependency::Task).collect(),
             kind: last.kind,
             agent: last.agent.clone(),
+            agent_settings: last.agent_settings.clone(),
             idempotency_key: Some(
                 format!("merge {}", commits.join(" "))
                     .chars()

@@ -111,6 +111,11 @@ impl AttemptContext<'_> {
         let Some(commit) = kept.map_err(|error| error.to_string())? else {
             return Ok(());
         };
+        if self.files().is_empty()
+            && let Ok(change) = copy.change_of(&commit).await
+        {
+            self.set_files(&change.files);
+        }
         let runner = self.runner;
         let record = || runner.store.record_change(self.at, commit.id.clone());
         recorded(retry_transient(&*runner.clock, record).await)

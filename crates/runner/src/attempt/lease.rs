@@ -3,9 +3,14 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use windlass_core::Timestamp;
 use windlass_tasks::{AttemptRef, LeaseStatus, StoreError};
 
 use crate::Runner;
+
+/// How often a worker looks whether its task was changed. A request to cancel it takes effect within this time, not only
+/// with the next heartbeat.
+const CHANGE_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The lease of one attempt, as known to the worker.
 pub(super) struct Lease<'a> {
@@ -13,6 +18,8 @@ pub(super) struct Lease<'a> {
     at: AttemptRef,
     /// When the last acknowledged renewal was sent: the store cannot have granted it earlier.
     renewed: Mutex<Duration>,
+    /// When the task last changed, as far as the worker has seen it.
+    seen: Mutex<Option<Timestamp>>,
 }
 
 /// Why a lease is no longer renewed.
@@ -33,6 +40,7 @@ impl<'a> Lease<'a> {
             runner,
             at,
             renewed,
+            seen: Mutex::default(),
         }
     }
 
@@ -41,7 +49,7 @@ impl<'a> Lease<'a> {
         let settings = &self.runner.settings;
         let mut wait = settings.heartbeat_interval();
         loop {
-            self.runner.clock.sleep(wait).await;
+            self.wait_for_heartbeat(wait).await;
             let sent = self.runner.clock.elapsed();
             match self.renew().await {
                 Some(Ok(LeaseStatus::Held)) => {
@@ -58,6 +66,28 @@ impl<'a> Lease<'a> {
                 }
                 // Retry soon, but not so often that it adds load to a failing store.
                 _ => wait = (settings.heartbeat_interval() / 4).min(self.remaining()),
+            }
+        }
+    }
+
+    /// Waits until the next heartbeat is due, or until the task was changed, for example by a request to cancel it.
+    async fn wait_for_heartbeat(&self, wait: Duration) {
+        let Runner { clock, store, .. } = self.runner;
+        let end = clock.elapsed() + wait;
+        loop {
+            let left = end.saturating_sub(clock.elapsed());
+            if left <= CHANGE_POLL_INTERVAL {
+                return clock.sleep(left).await;
+            }
+            clock.sleep(CHANGE_POLL_INTERVAL).await;
+            let changed = tokio::select! {
+                biased;
+                task = store.task(self.at.task) => task.ok().map(|task| task.updated_at),
+                () = clock.sleep(left) => None,
+            };
+            let seen = std::mem::replace(&mut *self.seen.lock(), changed);
+            if changed.is_some() && seen.is_some() && changed != seen {
+                return;
             }
         }
     }

@@ -69,6 +69,8 @@ async fn baseline(
             return Err(AttemptError::Blocked { question });
         }
     };
+    let message = "running the tests before the change";
+    attempt.report_activity("baseline", message).await;
     let span = attempt.trace.span("baseline");
     let baseline = verifier.baseline(working_copy, &command).await;
     span.finish_with(&baseline);

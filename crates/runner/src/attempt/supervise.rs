@@ -347,7 +347,10 @@ impl AttemptContext<'_> {
 
     /// Stores the trace, without retries: an attempt is complete without its trace.
     async fn save_trace(&self, result: &TaskResult, code: ErrorCode) {
-        let error = result.error.clone();
+        let error = match result.status {
+            ResultStatus::Cancelled => Some(result.output.clone()),
+            _ => result.error.clone(),
+        };
         let error = error.map(|message| TraceError { code, message });
         let mut root = self.trace.close(error);
         root.usage = some_usage(&self.budget.usage());

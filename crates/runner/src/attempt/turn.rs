@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use windlass_core::structured::{
     self, Round, StructuredAnswer, StructuredCall, TurnFailure, TurnRunner, ValidationPolicy,
-    schema_mode_for,
 };
 use windlass_core::{
     AgentEvent, AgentHandle, Clock, Envelope, Error, ErrorCode, Prompt, SchemaSetting, SessionId,
@@ -51,6 +50,8 @@ pub(crate) struct TurnError {
     pub(crate) recoverable: bool,
     /// The session is lost; a new session may work.
     pub(crate) orphaned: bool,
+    /// The agent is not available on this machine: its name, and why.
+    pub(crate) unavailable: Option<(String, String)>,
 }
 
 impl From<TurnError> for AttemptError {
@@ -72,6 +73,10 @@ impl From<Error> for TurnError {
             recoverable: error.retry().is_worthwhile(),
             orphaned: error.code() == ErrorCode::SessionOrphaned,
             message: error.to_string(),
+            unavailable: match error {
+                Error::Unavailable { backend, problem } => Some((backend, problem)),
+                _ => None,
+            },
         }
     }
 }
@@ -252,7 +257,11 @@ impl<O: TurnObserver> TurnRunner for ObservedTurns<'_, O> {
             Err(error) if error.code == ErrorCode::Cancelled && !error.orphaned => {
                 Err(Error::Cancelled.into())
             }
-            Err(error) => Err(Error::agent(error.code, error.message).into()),
+            Err(error) => Err(match error.unavailable {
+                Some((backend, problem)) => Error::Unavailable { backend, problem },
+                None => Error::agent(error.code, error.message),
+            }
+            .into()),
         }
     }
 }
@@ -290,7 +299,7 @@ pub(crate) fn call(
         name: name.to_owned(),
         prompt,
         schema: Some(schema),
-        schema_mode: schema_mode_for(SchemaSetting::Auto, agent.capabilities()),
+        schema_mode: agent.schema_mode(SchemaSetting::Auto),
     }
 }
 
@@ -306,18 +315,21 @@ fn turn_result(end: Option<AgentEvent>) -> Result<TurnOutput, TurnError> {
             message,
             recoverable,
             orphaned: code == ErrorCode::SessionOrphaned,
+            unavailable: None,
         }),
         Some(AgentEvent::SessionInvalid { reason }) => Err(TurnError {
             code: ErrorCode::SessionOrphaned,
             message: reason,
             recoverable: true,
             orphaned: true,
+            unavailable: None,
         }),
         _ => Err(TurnError {
             code: ErrorCode::BackendError,
             message: "the turn ended without a terminal event".to_owned(),
             recoverable: true,
             orphaned: false,
+            unavailable: None,
         }),
     }
 }

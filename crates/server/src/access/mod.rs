@@ -10,4 +10,5 @@ mod visible_store;
 pub(crate) use authenticator::Authenticator;
 pub(crate) use caller::{Caller, Credential};
 pub(crate) use route_access::RouteAccess;
-pub(crate) use visible_store::{VisibleStore, task_of_trace};
+pub(crate) use visible_store::VisibleStore;
+pub use visible_store::task_of_trace;

@@ -291,7 +291,7 @@ impl VisibleStore {
 }
 
 /// Returns the task in the id of an attempt's trace.
-pub(crate) fn task_of_trace(id: &str) -> Option<TaskId> {
+pub fn task_of_trace(id: &str) -> Option<TaskId> {
     id.strip_prefix("task-")?.split('-').next()?.parse().ok()
 }
 

@@ -12,7 +12,7 @@ mod messages;
 mod openapi;
 mod records;
 mod reviews;
-mod schema;
+pub(crate) mod schema;
 mod session;
 mod steering;
 mod tasks;

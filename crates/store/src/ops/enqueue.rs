@@ -87,8 +87,9 @@ async fn check_parents(db: &mut DbConnection, new: &NewTask) -> StoreResult<()> 
 async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
     const ADD: Sql = sql!(
         "INSERT INTO task (project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, ",
-        "idempotency_key, wish, max_attempts, tests, edits_tests, land, target, merges, created_at, updated_at) ",
-        "VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $17) ",
+        "idempotency_key, wish, max_attempts, tests, edits_tests, land, target, merges, created_at, updated_at, ",
+        "agent_settings) ",
+        "VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $17, $18) ",
         "ON CONFLICT (idempotency_key) DO NOTHING RETURNING ",
         columns!()
     );
@@ -97,6 +98,7 @@ async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
         None => None,
     };
     let tests = json(&new.tests)?;
+    let settings = new.agent_settings.as_ref().map(json).transpose()?;
     let values = args![
         new.project_id,
         new.issue_id,
@@ -115,6 +117,7 @@ async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
         new.target.as_deref(),
         new.merges,
         db.now(),
+        settings.as_deref(),
     ];
     match db.fetch_returning(ADD, values).await?.first() {
         Some(row) => Ok(Enqueued {

@@ -8,7 +8,7 @@ use windlass_tasks::{
 use super::{dependents, enqueue, new_task_rules, projects, tasks};
 use crate::connection::{DbConnection, timestamp};
 use crate::events::status;
-use crate::sql::{Row, Sql, args, decode_error, sql};
+use crate::sql::{Row, Sql, args, decode_error, json, sql};
 use crate::task_row::{self, TaskRow};
 
 /// Stands for all projects in the table of pauses.
@@ -18,7 +18,7 @@ const ALL_PROJECTS: ProjectId = 0;
 pub(crate) async fn edit(db: &mut DbConnection, id: TaskId, edit: &TaskEdit) -> StoreResult<Task> {
     const EDIT: Sql = sql!(
         "UPDATE task SET title = $2, description = $3, priority = $4, workflow_step = $5, kind = $6, agent = $7, ",
-        "max_attempts = $8, updated_at = $9 WHERE id = $1"
+        "max_attempts = $8, updated_at = $9, agent_settings = $10 WHERE id = $1"
     );
     if edit.dependencies.is_some() {
         tasks::lock_graph(db).await?;
@@ -46,6 +46,7 @@ pub(crate) async fn edit(db: &mut DbConnection, id: TaskId, edit: &TaskEdit) -> 
     // An editor that saw the former version must notice this one, whatever the clock says.
     let former = i64::try_from(before.updated_at.0).unwrap_or(i64::MAX);
     let now = db.now().max(former.saturating_add(1));
+    let settings = task.agent_settings.as_ref().map(json).transpose()?;
     let values = args![
         id,
         task.title.as_str(),
@@ -56,6 +57,7 @@ pub(crate) async fn edit(db: &mut DbConnection, id: TaskId, edit: &TaskEdit) -> 
         task.agent.as_deref(),
         task.max_attempts,
         now,
+        settings.as_deref(),
     ];
     db.execute(EDIT, values).await?;
     if let Some(on) = &edit.dependencies {

@@ -186,6 +186,7 @@ mod real_postgres {
             include_str!("../../migrations/postgres/0008_landings.sql"),
             include_str!("../../migrations/postgres/0009_reviews.sql"),
             include_str!("../../migrations/postgres/0010_stack.sql"),
+            include_str!("../../migrations/postgres/0011_agent_settings.sql"),
         ] {
             sqlx::raw_sql(batch).execute(&mut connection).await.unwrap();
         }

@@ -11,7 +11,9 @@ use windlass_core::{Capabilities, Error};
 use windlass_server::{AgentCard, AgentHealth};
 
 use super::app::App;
+use super::console::{GOOD, WARNING};
 use super::exit::{CliError, Exit};
+use super::table::{self, Cell};
 use crate::config::{AgentConfig, Config};
 use crate::model_catalog::NOT_SERVED;
 
@@ -35,7 +37,7 @@ pub(super) struct AgentRow {
     version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     transport: Option<&'static str>,
-    capabilities: Vec<&'static str>,
+    pub(super) capabilities: Vec<&'static str>,
     pub(super) health: Health,
 }
 
@@ -55,7 +57,7 @@ impl Agents {
             app.console.pretty_json(&rows)?;
             return Ok(Exit::Done);
         }
-        let cells: Vec<[String; 6]> = rows.iter().map(AgentRow::cells).collect();
+        let cells: Vec<[Cell; 6]> = rows.iter().map(AgentRow::cells).collect();
         let heading = [
             "agent",
             "backend",
@@ -64,7 +66,7 @@ impl Agents {
             "health",
             "capabilities",
         ];
-        app.console.table(heading, &cells)?;
+        table::print(app.console, heading, &cells)?;
         Ok(Exit::Done)
     }
 }
@@ -90,19 +92,19 @@ impl AgentRow {
     }
 
     /// Returns the table cells. The last one is long: the capabilities, or the problem.
-    fn cells(&self) -> [String; 6] {
+    fn cells(&self) -> [Cell; 6] {
         let (health, rest) = match &self.health {
-            Health::Ok => ("ok", self.capabilities.join(" ")),
-            Health::Problem(problem) => ("problem", problem.clone()),
+            Health::Ok => (Cell::styled("ok", GOOD), self.capabilities.join(" ")),
+            Health::Problem(problem) => (Cell::styled("problem", WARNING), problem.clone()),
         };
         let mark = if self.default { " (default)" } else { "" };
         [
-            format!("{}{mark}", self.name),
-            self.backend.clone(),
-            self.version.clone().unwrap_or_default(),
-            self.transport.unwrap_or_default().to_owned(),
-            health.to_owned(),
-            rest,
+            format!("{}{mark}", self.name).into(),
+            self.backend.clone().into(),
+            self.version.clone().unwrap_or_default().into(),
+            self.transport.unwrap_or_default().to_owned().into(),
+            health,
+            rest.into(),
         ]
     }
 }
@@ -126,6 +128,24 @@ pub(super) async fn rows(app: &App<'_>) -> Result<Vec<AgentRow>, CliError> {
         rows.extend(join_all(probes).await);
     }
     Ok(rows)
+}
+
+/// Probes one agent.
+pub(super) async fn row_of(app: &App<'_>, name: &str) -> Result<AgentRow, CliError> {
+    let agent = app.find_agent(Some(name))?;
+    let config = app.config()?;
+    let is_configured = config.agents.contains_key(name);
+    Ok(row(app, config, &agent, is_configured).await)
+}
+
+/// Returns an error if the program of an agent is not installed, or if nothing answers for its model.
+pub(super) async fn check_installed(app: &App<'_>, agent: &AgentConfig) -> Result<(), CliError> {
+    let Ok(context) = &app.machine else {
+        return Ok(());
+    };
+    let capabilities = app.open_agent(agent)?.capabilities();
+    probe(context, agent, capabilities).await?;
+    Ok(())
 }
 
 /// Returns the kind of a composite.

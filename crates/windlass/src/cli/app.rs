@@ -67,6 +67,11 @@ impl<'a> App<'a> {
         app.with_local_agents().await
     }
 
+    /// Reads the configuration again.
+    pub(super) fn reload(&mut self) {
+        self.config = Config::load(&self.inputs).map(Arc::new);
+    }
+
     /// Detects the sandbox and adds the agents of this machine. Only for commands that need agents: it takes a few
     /// milliseconds.
     pub(super) async fn with_local_agents(mut self) -> Self {

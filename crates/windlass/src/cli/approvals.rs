@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use clap::Args;
+use serde_json::{Value, json};
 use windlass_core::{PermissionKind, PermissionOption, escape_control, escape_line};
 use windlass_tasks::{Approval, RecordId, TaskId};
 
@@ -40,7 +41,8 @@ impl Approvals {
         let queue = TaskQueue::open(app).await?;
         let found = in_project(&queue, queue.store.approvals(!self.all).await?).await?;
         if self.json {
-            app.console.pretty_json(&found)?;
+            app.console
+                .pretty_json(&found.iter().map(to_json).collect::<Vec<_>>())?;
         } else if found.is_empty() {
             app.console.line("no permission requests")?;
         } else {
@@ -64,7 +66,7 @@ impl Decide {
             return Err(CliError::usage(why));
         }
         if self.json {
-            app.console.pretty_json(&decided)?;
+            app.console.pretty_json(&to_json(&decided))?;
         } else {
             let (label, task) = (escape_line(&option.label), request.attempt.task);
             app.console.line(&format!("{label}: task {task} resumed"))?;
@@ -89,6 +91,13 @@ impl Decide {
             ))
         })
     }
+}
+
+/// Returns the request as JSON. It names its task in the same way as a question does.
+fn to_json(approval: &Approval) -> Value {
+    let mut value = serde_json::to_value(approval).unwrap_or_default();
+    value["task_id"] = json!(approval.request.attempt.task);
+    value
 }
 
 /// Keeps only the requests of tasks of this project.

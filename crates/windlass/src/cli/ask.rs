@@ -12,6 +12,7 @@ use windlass_core::{
 
 use super::app::App;
 use super::approver;
+use super::default_agent;
 use super::exit::{CliError, Exit};
 use super::follow::{StructuredRounds, follow_turn};
 use super::interrupt::Interrupts;
@@ -48,7 +49,8 @@ pub(super) struct Ask {
 
 impl Ask {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let agent = app.find_agent(self.agent.as_deref())?;
+        let name = default_agent::choose(app, self.agent.as_deref()).await?;
+        let agent = app.find_agent(name.as_deref())?;
         let handle = app.open_agent(&agent)?;
         self.run_on(app, &handle, &agent).await
     }
@@ -87,7 +89,7 @@ impl Ask {
     ) -> Result<Exit, CliError> {
         let from_stdin = self.prompt == "-";
         let text = prompt_text::read(self.prompt, std::io::stdin())?;
-        let call = self.schema.structured_call(&text, handle.capabilities())?;
+        let call = self.schema.structured_call(&text, handle)?;
         let mut options = SessionOptions::in_dir(cwd);
         options.approver = approver::terminal_approver(app.console, from_stdin);
         if options.approver.0.is_some() {

@@ -1,6 +1,5 @@
 //! Console output: text with control characters escaped, JSON with exact values.
 
-use std::borrow::Cow;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -93,6 +92,11 @@ impl Console {
         let _ = writeln!(anstream::stderr().lock(), "{BAD}error:{BAD:#} {message}");
     }
 
+    /// Returns `true` if a person can be asked at a terminal.
+    pub(super) fn can_ask(&self) -> bool {
+        self.interactive && io::stdin().is_terminal()
+    }
+
     /// Asks a question that is answered with yes or no. Returns `None` without a terminal.
     pub(super) fn confirm(&self, question: &str) -> io::Result<Option<bool>> {
         let answer = self.ask(question)?;
@@ -102,7 +106,7 @@ impl Console {
     /// Asks a question and returns the answer in lower case. Returns `None` without a terminal.
     pub(super) fn ask(&self, question: &str) -> io::Result<Option<String>> {
         let stdin = io::stdin();
-        if !(stdin.is_terminal() && self.interactive) {
+        if !self.can_ask() {
             return Ok(None);
         }
         self.text(question)?;
@@ -111,32 +115,14 @@ impl Console {
         Ok(Some(answer.trim().to_ascii_lowercase()))
     }
 
-    /// Writes a table with aligned columns to stdout.
-    pub(super) fn table<const N: usize>(
-        &self,
-        heading: [&str; N],
-        rows: &[[String; N]],
-    ) -> io::Result<()> {
-        let rows: Vec<[Cow<'_, str>; N]> = rows
-            .iter()
-            .map(|row| row.each_ref().map(|cell| escape_line(cell)))
-            .collect();
-        let width = |column: usize| {
-            let cells = rows.iter().map(|row| row[column].chars().count());
-            cells.chain([heading[column].len()]).max().unwrap_or(0)
+    /// Returns the number of characters in a line of stdout, if that is limited: `COLUMNS`, or the terminal's width.
+    pub(super) fn width(&self) -> Option<usize> {
+        let named = std::env::var("COLUMNS").ok();
+        let named = named.and_then(|columns| columns.parse().ok());
+        let terminal = || {
+            let (width, _) = terminal_size::terminal_size_of(io::stdout())?;
+            Some(usize::from(width.0))
         };
-        let widths: [usize; N] = std::array::from_fn(width);
-        let line = |cells: [&str; N]| {
-            let padded = cells
-                .iter()
-                .zip(widths)
-                .map(|(cell, width)| format!("{cell:width$}"));
-            padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-        };
-        self.line(&format!("{STRONG}{}{STRONG:#}", line(heading)))?;
-        for row in &rows {
-            self.line(&line(row.each_ref().map(|cell| cell.as_ref())))?;
-        }
-        Ok(())
+        named.or_else(terminal).filter(|width| *width > 0)
     }
 }

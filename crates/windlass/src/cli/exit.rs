@@ -19,7 +19,7 @@ pub enum Exit {
     Usage = 2,
     /// The task needs an answer from a person.
     Blocked = 3,
-    /// The agent is not available on this machine.
+    /// The agent is not available on this machine: not installed, or not logged in.
     Unavailable = 4,
     /// A timeout expired.
     Timeout = 124,
@@ -41,6 +41,8 @@ impl Exit {
         match code {
             ErrorCode::Timeout => Self::Timeout,
             ErrorCode::Cancelled => Self::Interrupted,
+            // Not logged in, or with a key that the provider refuses.
+            ErrorCode::AuthFailed => Self::Unavailable,
             _ => Self::Failed,
         }
     }

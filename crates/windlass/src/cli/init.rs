@@ -26,9 +26,11 @@ impl Init {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let path = app.inputs.cwd.join(FILE);
         let rows = agents::rows(app).await?;
-        let healthy = rows.iter().filter(|row| row.health == Health::Ok);
+        let mut healthy: Vec<_> = rows.iter().filter(|row| row.health == Health::Ok).collect();
+        // The first is the default: a real agent that can edit, rather than a model without tools or the mock.
+        healthy.sort_by_key(|row| (row.backend == "mock", !row.capabilities.contains(&"tools")));
         let proposal = propose_tests(&app.inputs.cwd);
-        let backends: Vec<&str> = healthy.map(|row| row.backend.as_str()).collect();
+        let backends: Vec<&str> = healthy.iter().map(|row| row.backend.as_str()).collect();
         let text = text(&backends, proposal.as_ref());
         self.write(&path, &text)
             .map_err(|error| match error.kind() {

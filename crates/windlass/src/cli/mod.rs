@@ -11,6 +11,7 @@ mod completions;
 mod config;
 mod console;
 mod context;
+mod default_agent;
 mod demo;
 mod doctor;
 mod editor;
@@ -47,6 +48,7 @@ mod scripted;
 mod serve;
 mod spinner;
 mod store;
+mod table;
 mod task;
 mod task_runtime;
 mod token;
@@ -192,6 +194,15 @@ impl Command {
         }
     }
 
+    /// Returns `true` if the command uses settings that need trust. Another one does not ask for it.
+    fn offers_trust(&self) -> bool {
+        self.needs_agents()
+            && !matches!(
+                self,
+                Self::Init(_) | Self::Doctor(_) | Self::Agents(_) | Self::Mcp(_)
+            )
+    }
+
     /// Returns `true` if the command needs the agents of this machine.
     fn needs_agents(&self) -> bool {
         match self {
@@ -246,6 +257,9 @@ pub fn main(registry: AgentRegistry) -> ExitCode {
 
 async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exit, CliError> {
     let mut app = App::new(cli.global.config, registry, console)?;
+    if cli.command.offers_trust() && trust::offer(&app)? {
+        app.reload();
+    }
     if cli.command.needs_agents() {
         app = app.with_local_agents().await;
     }

@@ -8,15 +8,24 @@ use super::exit::CliError;
 
 /// Returns the prompt: the argument, or stdin if the argument is `-`.
 pub(super) fn read(argument: String, input: impl Read) -> Result<String, CliError> {
+    read_named("prompt", argument, input)
+}
+
+/// Like [`read`], for a text that the user knows by another name.
+pub(super) fn read_named(
+    name: &str,
+    argument: String,
+    input: impl Read,
+) -> Result<String, CliError> {
     let text = if argument == "-" {
         from_input(input)?
     } else {
         argument
     };
     if text.trim().is_empty() {
-        return Err(CliError::usage(
-            "the prompt is empty: pass a prompt, or - to read it from stdin",
-        ));
+        return Err(CliError::usage(format!(
+            "the {name} is empty: pass a {name}, or - to read it from stdin"
+        )));
     }
     Ok(text)
 }

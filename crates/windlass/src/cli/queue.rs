@@ -25,8 +25,12 @@ impl TaskQueue {
     /// Opens the configured store, and adds the project if the store does not have it yet. If it does, nothing is
     /// written, so that a read-only store can be read.
     pub(super) async fn open(app: &App<'_>) -> Result<Self, CliError> {
+        Self::open_at(app, repository(&app.inputs.cwd)?).await
+    }
+
+    /// Like [`open`](Self::open), for the project in this directory.
+    pub(super) async fn open_at(app: &App<'_>, root: PathBuf) -> Result<Self, CliError> {
         let config = Arc::clone(app.config()?);
-        let root = repository(&app.inputs.cwd)?;
         let url = super::store::locate(app, &config, &root).await?;
         let OpenStore {
             tasks: store,

@@ -1,10 +1,13 @@
 //! `windlass run`: plans a task; with `--apply` executes the plan and verifies it with the project's tests.
 
+mod preflight;
+mod report;
 mod roles;
 
 use std::sync::Arc;
 
 use clap::Args;
+use serde_json::json;
 use windlass_core::{DirAccess, SessionOptions, escape_line};
 use windlass_runner::{
     Listener, Plan, PlanError, PlanOptions, ResultStatus, StopSignals, TaskResult, get_plan,
@@ -22,8 +25,10 @@ use super::prompt_text;
 use super::queue::TaskQueue;
 use super::spinner::Spinner;
 use super::task::TaskTests;
-use super::task_runtime::{TaskRuntime, runner_settings, test_settings};
+use super::task_runtime::runner_settings;
 use crate::settings::Settings;
+use preflight::Ready;
+use report::RunReport;
 use roles::Roles;
 
 #[derive(Debug, Args)]
@@ -52,8 +57,14 @@ pub(super) struct Run {
     /// Put the change into the landing queue instead of merging it right away
     #[arg(long, requires = "apply")]
     land: bool,
+    /// Run no tests: the change is merged without proof
+    #[arg(long, requires = "apply")]
+    no_tests: bool,
     #[command(flatten)]
     tests: TaskTests,
+    /// Print one JSON object with the plan and, with --apply, the task, its result and the merge
+    #[arg(long, conflicts_with = "land")]
+    json: bool,
     /// Task description; - reads it from stdin
     task: String,
 }
@@ -63,12 +74,12 @@ impl Run {
         let config = app.config()?;
         let mut settings = Settings::from_config(config);
         settings.max_steps = self.max_steps.unwrap_or(settings.max_steps);
-        let task = prompt_text::read(self.task.clone(), std::io::stdin())?;
-        let roles = Roles::resolve(app, config, &settings, &self)?;
+        let task = prompt_text::read_named("task", self.task.clone(), std::io::stdin())?;
+        let roles = Roles::resolve(app, config, &settings, &self).await?;
         app.console.progress(QUIET, &roles.to_string());
-        // Open the queue before planning, so that no plan is made that could not be executed.
-        let queue = if self.apply && !settings.dry_run {
-            Some(TaskQueue::open(app).await?)
+        // Before planning, so that no plan is paid for that could not be executed.
+        let ready = if self.apply && !settings.dry_run {
+            Some(Ready::check(app, &roles, self.no_tests).await?)
         } else {
             None
         };
@@ -92,8 +103,12 @@ impl Run {
         };
         spinner.clear();
         let plan = plan.map_err(|error| planner_error(&roles, error))?;
-        show(app, &plan)?;
-        let Some(queue) = queue else {
+        let Some(ready) = ready else {
+            if self.json {
+                app.console.value(&json!({ "plan": plan }))?;
+                return Ok(Exit::Done);
+            }
+            show(app, &plan)?;
             let why = if self.apply {
                 "dry run (DRY_RUN or run.dry_run is set)"
             } else {
@@ -105,7 +120,10 @@ impl Run {
             );
             return Ok(Exit::Done);
         };
-        self.apply(app, &roles, &queue, (&task, &plan), interrupts)
+        if !self.json {
+            show(app, &plan)?;
+        }
+        self.apply(app, &roles, &ready, (&task, &plan), interrupts)
             .await
     }
 
@@ -113,14 +131,14 @@ impl Run {
         &self,
         app: &App<'_>,
         roles: &Roles,
-        queue: &TaskQueue,
+        Ready {
+            queue,
+            task_runtime,
+        }: &Ready,
         (task, plan): (&str, &Plan),
         mut interrupts: Interrupts,
     ) -> Result<Exit, CliError> {
         let config = &queue.config;
-        let task_runtime = TaskRuntime::for_store(app, queue, test_settings(config)).await?;
-        let coder = roles.coder.open(&roles.agents)?;
-        roles.agents.insert(&roles.coder.name, coder);
         let approver = approver::terminal_approver(app.console, self.task == "-");
         let progress = Arc::new(ProgressPrinter::new(app.console).with_local_approver(&approver));
         let runner = task_runtime.runner(
@@ -128,7 +146,6 @@ impl Run {
             Arc::new(roles.agents.clone()),
             Some(Arc::clone(&progress) as Arc<dyn Listener>),
             windlass_runner::RunnerSettings {
-                model: roles.coder.model.clone(),
                 approver,
                 ..runner_settings(config)
             },
@@ -137,6 +154,7 @@ impl Run {
         let new_task = NewTask {
             description: description(task, plan),
             agent: Some(roles.coder.name.clone()),
+            agent_settings: roles.coder.task_settings(),
             tests: self.tests.names.clone(),
             edits_tests: self.tests.edits_tests,
             land: self.land,
@@ -161,14 +179,23 @@ impl Run {
             }
         };
         let mut done = queue.store.task(added.task.id).await?;
+        if done.needs_review && self.accept {
+            done = queue.store.accept(done.id).await?;
+        }
+        if self.json {
+            let report = RunReport {
+                plan,
+                task: &done,
+                result: &result,
+                merge: None,
+            };
+            return report.finish(app, queue, task_runtime).await;
+        }
         summary(app, done.id, progress.steps(done.id), &result)?;
         if result.status == ResultStatus::Blocked {
             answer_hint(app, queue, done.id).await?;
         }
         super::task::print_warnings(app, queue, &done).await?;
-        if done.needs_review && self.accept {
-            done = queue.store.accept(done.id).await?;
-        }
         if let Some(why) = super::task::review_needed(&done) {
             return Err(CliError::blocked(why));
         }
@@ -177,7 +204,7 @@ impl Run {
             .filter(|_| result.status == ResultStatus::Completed);
         match branch {
             Some(_) if self.land => {
-                super::land::land_tasks(app, queue, &task_runtime, &[done.id]).await
+                super::land::land_tasks(app, queue, task_runtime, &[done.id]).await
             }
             Some(branch) => merge(app, queue, &task_runtime.clones, &branch).await,
             None => Ok(exit(result.status)),
@@ -258,7 +285,7 @@ async fn answer_hint(app: &App<'_>, queue: &TaskQueue, task: i64) -> Result<(), 
 
 fn summary(app: &App<'_>, task: i64, steps: u64, result: &TaskResult) -> Result<(), CliError> {
     let files = match result.files_modified.as_slice() {
-        [] => "no files".to_owned(),
+        [] => "no files changed".to_owned(),
         files => files.join(", "),
     };
     let steps = match steps {
@@ -272,6 +299,12 @@ fn summary(app: &App<'_>, task: i64, steps: u64, result: &TaskResult) -> Result<
     let message = result.error.as_deref().unwrap_or(&result.output);
     app.console
         .line(windlass_core::escape_control(message.trim()).as_ref())?;
+    if result.status == ResultStatus::Failed && !result.files_modified.is_empty() {
+        app.console.line(&format!(
+            "{QUIET}the change is kept: windlass task diff {task}; to go on with it: windlass task retry {task}, then \
+            windlass worker --once{QUIET:#}"
+        ))?;
+    }
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use windlass_tasks::{NewSchedule, NewTask, RecordId, Schedule, TaskStore};
 use super::app::App;
 use super::exit::{CliError, Exit};
 use super::queue::TaskQueue;
+use super::table::{self, Cell};
 
 #[derive(Debug, Args)]
 pub(super) struct SchedulesCommand {
@@ -126,9 +127,10 @@ fn list(app: &App<'_>, schedules: &[Schedule], json: bool) -> Result<Exit, CliEr
             .line("no schedules; add one with: windlass task add TITLE --cron \"0 3 * * 1\"")?;
         return Ok(Exit::Done);
     }
-    let rows: Vec<[String; 5]> = schedules.iter().map(row).collect();
+    let rows = schedules.iter().map(row);
+    let rows: Vec<[Cell; 5]> = rows.map(|row| row.map(Cell::from)).collect();
     let heading = ["schedule", "cron", "next", "last task", "title"];
-    app.console.table(heading, &rows)?;
+    table::print(app.console, heading, &rows)?;
     Ok(Exit::Done)
 }
 

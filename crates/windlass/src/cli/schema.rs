@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde_json::Value;
-use windlass_core::structured::{SCHEMA_BYTES, StructuredCall, ValidationPolicy, schema_mode_for};
-use windlass_core::{Capabilities, SchemaSetting, StructuredAgentTask};
+use windlass_core::structured::{SCHEMA_BYTES, StructuredCall, ValidationPolicy};
+use windlass_core::{AgentHandle, SchemaSetting, StructuredAgentTask};
 
 use super::exit::CliError;
 
@@ -32,7 +32,7 @@ pub(super) struct SchemaArgs {
 
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 enum Mode {
-    /// Native if the agent supports it, else in the prompt
+    /// As the agent's `schema_mode` says; without it, native if the agent supports it, else in the prompt
     #[default]
     Auto,
     /// The agent enforces the schema
@@ -59,7 +59,7 @@ impl SchemaArgs {
     pub(super) fn structured_call(
         &self,
         prompt: &str,
-        agent: Capabilities,
+        agent: &AgentHandle,
     ) -> Result<Option<StructuredCall>, CliError> {
         let Some(file) = &self.file else {
             return Ok(None);
@@ -68,7 +68,7 @@ impl SchemaArgs {
             name: file.display().to_string(),
             prompt: prompt.to_owned(),
             schema: Some(read(file)?),
-            schema_mode: schema_mode_for(self.mode.into(), agent),
+            schema_mode: agent.schema_mode(self.mode.into()),
         };
         Ok(Some(StructuredCall::new(
             task,

@@ -6,7 +6,6 @@ mod request_dirs;
 pub(super) mod token;
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
@@ -54,13 +53,15 @@ pub(super) struct Serve {
 impl Serve {
     /// Serves until it is interrupted: the first signal shuts down gracefully, the second exits immediately.
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        repository(&app.inputs.cwd).map_err(|_| no_repository(&app.inputs.cwd))?;
         // Before anything else, so that the token is masked from the first start on.
         let key = token::load_or_create(&app.inputs, self.new_token)?;
-        let queue = TaskQueue::open(app).await?;
+        let queue = match repository(&app.inputs.cwd) {
+            Ok(root) => TaskQueue::open_at(app, root).await?,
+            Err(_) => self.open_without_repository(app).await?,
+        };
         let task_runtime =
             TaskRuntime::for_store(app, &queue, test_settings(&queue.config)).await?;
-        let agents = self.worker_args.catalog(app)?;
+        let agents = self.worker_args.catalog(app).await?;
         let worker = self.worker(app, &queue, &task_runtime, agents.clone());
         // Dropped at the end, which removes the working directories of the requests.
         let request_dirs = models::request_dirs(app)?;
@@ -111,6 +112,20 @@ impl Serve {
         }
     }
 
+    /// Opens a store for the current directory, which is not in a repository: agents can be served as models there, but no
+    /// task can run.
+    async fn open_without_repository(&self, app: &App<'_>) -> Result<TaskQueue, CliError> {
+        let cwd = &app.inputs.cwd;
+        app.console.notice(&format!(
+            "{} is not inside a git repository: only agents are served, as models; tasks need a repository",
+            cwd.display()
+        ));
+        let root = cwd.canonicalize().map_err(|error| {
+            CliError::usage(format!("{} cannot be opened: {error}", cwd.display()))
+        })?;
+        TaskQueue::open_at(app, root).await
+    }
+
     fn worker(
         &self,
         app: &App<'_>,
@@ -118,7 +133,7 @@ impl Serve {
         task_runtime: &TaskRuntime,
         agents: AgentCatalog,
     ) -> Option<windlass_runner::Worker> {
-        if self.no_worker {
+        if self.no_worker || repository(&queue.project.root).is_err() {
             return None;
         }
         if let Err(error) = agents.find(None) {
@@ -163,15 +178,6 @@ async fn run_worker(
             Ok(WorkerReport::default())
         }
     }
-}
-
-/// Returns the error for `windlass serve` outside a repository.
-fn no_repository(cwd: &Path) -> CliError {
-    CliError::usage(format!(
-        "{} is not inside a git repository, and the server stores tasks and traces per repository: start it in your \
-        repository; to serve only agents as models, an empty one is enough (git init)",
-        cwd.display()
-    ))
 }
 
 fn listen_error(error: ServerError) -> CliError {

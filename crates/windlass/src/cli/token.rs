@@ -12,6 +12,7 @@ use super::app::App;
 use super::console::QUIET;
 use super::exit::{CliError, Exit};
 use super::queue::TaskQueue;
+use super::table::{self, Cell};
 
 /// The scopes, shown after the help text.
 const SCOPES: &str = "Scopes: read (tasks, events, traces, agents), work (add and retry tasks), approve (merge, cancel, \
@@ -155,9 +156,10 @@ impl List {
             app.console
                 .line("no tokens; create one with: windlass token create NAME --scope read")?;
         } else {
-            let rows: Vec<[String; 6]> = tokens.iter().map(|token| row(token, now)).collect();
+            let rows = tokens.iter().map(|token| row(token, now));
+            let rows: Vec<[Cell; 6]> = rows.map(|row| row.map(Cell::from)).collect();
             let heading = ["token", "name", "scopes", "projects", "expires", "status"];
-            app.console.table(heading, &rows)?;
+            table::print(app.console, heading, &rows)?;
         }
         Ok(Exit::Done)
     }

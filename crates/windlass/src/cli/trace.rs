@@ -2,20 +2,32 @@
 
 mod view;
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use clap::Args;
-use windlass_core::{TraceNode, escape_line};
+use windlass_server::{TraceSummary, task_of_trace};
+use windlass_tasks::{Attempt, TaskId, TaskStore};
 
 use super::app::App;
+use super::console::{BAD, GOOD, QUIET, WARNING};
 use super::exit::{CliError, Exit};
 use super::queue::TaskQueue;
-
-/// Maximum number of traces in the list.
-const MAX_LISTED: u32 = 20;
+use super::table::{self, Cell};
 
 #[derive(Debug, Args)]
 pub(super) struct Trace {
     /// Trace id (default: list the newest traces)
     id: Option<String>,
+    /// List only traces of this task
+    #[arg(long, value_name = "ID", conflicts_with = "id")]
+    task: Option<TaskId>,
+    /// Number of traces on a page
+    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "id", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+    /// Page to list, from 1
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "id", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    page: u32,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -24,20 +36,8 @@ pub(super) struct Trace {
 impl Trace {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let store = TaskQueue::open(app).await?.store;
-        let Some(id) = self.id else {
-            let ids = store.traces(None, MAX_LISTED).await?;
-            if self.json {
-                app.console.pretty_json(&ids)?;
-                return Ok(Exit::Done);
-            }
-            let mut cells = Vec::with_capacity(ids.len());
-            for id in ids {
-                let root = store.trace(id.clone()).await?;
-                cells.push(row(&id, &root));
-            }
-            let heading = ["trace", "name", "agent", "duration", "status"];
-            app.console.table(heading, &cells)?;
-            return Ok(Exit::Done);
+        let Some(id) = self.id.clone() else {
+            return self.list(app, &*store).await;
         };
         let root = store.trace(id).await?;
         if self.json {
@@ -49,16 +49,70 @@ impl Trace {
         }
         Ok(Exit::Done)
     }
+
+    async fn list(&self, app: &App<'_>, store: &dyn TaskStore) -> Result<Exit, CliError> {
+        let seen = self.limit.saturating_mul(self.page - 1);
+        // One more than the page has, to know whether there is another page.
+        let wanted = seen.saturating_add(self.limit).saturating_add(1);
+        let ids = store.traces(self.task, wanted).await?;
+        let ids = ids
+            .into_iter()
+            .skip(usize::try_from(seen).unwrap_or(usize::MAX));
+        let mut ids: Vec<String> = ids.collect();
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let has_more = ids.len() > limit;
+        ids.truncate(limit);
+        let traces = summaries(store, ids).await?;
+        if self.json {
+            app.console.pretty_json(&traces)?;
+            return Ok(Exit::Done);
+        }
+        if traces.is_empty() {
+            app.console.line("no traces")?;
+            return Ok(Exit::Done);
+        }
+        let rows: Vec<[Cell; 5]> = traces.iter().map(row).collect();
+        let heading = ["trace", "agent", "duration", "status", "name"];
+        table::print(app.console, heading, &rows)?;
+        if has_more {
+            let next = self.page + 1;
+            let line = format!("{QUIET}older ones: windlass trace --page {next}{QUIET:#}");
+            app.console.line(&line)?;
+        }
+        Ok(Exit::Done)
+    }
 }
 
-fn row(id: &str, root: &TraceNode) -> [String; 5] {
-    let error = root.error.as_ref();
-    let cells = [
-        id.to_owned(),
-        root.name.clone(),
-        root.agent.clone().unwrap_or_default(),
-        view::time(root.duration_ms),
-        error.map_or("ok".to_owned(), |error| error.code.to_string()),
-    ];
-    cells.map(|cell| escape_line(&cell).into_owned())
+async fn summaries(store: &dyn TaskStore, ids: Vec<String>) -> Result<Vec<TraceSummary>, CliError> {
+    let mut attempts: HashMap<TaskId, Vec<Attempt>> = HashMap::new();
+    let mut summaries = Vec::with_capacity(ids.len());
+    for id in ids {
+        let root = store.trace(id.clone()).await?;
+        let task = task_of_trace(&id);
+        if let Some(task) = task
+            && let Entry::Vacant(slot) = attempts.entry(task)
+        {
+            slot.insert(store.attempts(task).await.unwrap_or_default());
+        }
+        let known = task.and_then(|task| attempts.get(&task));
+        let known = known.map_or(&[][..], Vec::as_slice);
+        summaries.push(TraceSummary::new(id, root, task, known));
+    }
+    Ok(summaries)
+}
+
+fn row(trace: &TraceSummary) -> [Cell; 5] {
+    let status = trace.status();
+    let style = match status.as_str() {
+        "ok" | "completed" => GOOD,
+        "blocked" | "cancelled" | "released" => WARNING,
+        _ => BAD,
+    };
+    [
+        trace.id.clone().into(),
+        trace.agent.clone().unwrap_or_default().into(),
+        view::time(trace.duration_ms).into(),
+        Cell::styled(status, style),
+        trace.name.clone().into(),
+    ]
 }

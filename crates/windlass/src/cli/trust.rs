@@ -7,8 +7,8 @@ use clap::Args;
 use super::app::App;
 use super::console::STRONG;
 use super::exit::{CliError, Exit};
-use crate::config::SourceFile;
 use crate::config::trust::{self, TrustStore};
+use crate::config::{Notice, SourceFile};
 
 #[derive(Debug, Args)]
 pub(super) struct Trust {
@@ -69,6 +69,36 @@ impl Trust {
         let read = |file: &PathBuf| SourceFile::read(&app.inputs.cwd.join(file));
         Ok(self.files.iter().map(read).collect::<Result<_, _>>()?)
     }
+}
+
+/// Offers to trust files of the project that are not trusted, if there is a terminal. Returns `true` if the configuration
+/// must be read again.
+pub(super) fn offer(app: &App<'_>) -> Result<bool, CliError> {
+    let Ok(config) = &app.config else {
+        return Ok(false);
+    };
+    let mut trusted = false;
+    for notice in config.notices() {
+        let Notice::Untrusted { file, changed, .. } = notice else {
+            continue;
+        };
+        if !app.console.can_ask() {
+            continue;
+        }
+        let source = SourceFile::read(file)?;
+        show(app, &source)?;
+        let state = if *changed {
+            "has changed since you trusted it"
+        } else {
+            "is not trusted"
+        };
+        let question = format!("This file {state}. Trust it now? [y/N] ");
+        if app.console.confirm(&question)?.unwrap_or(false) {
+            open(app)?.trust(&source)?;
+            trusted = true;
+        }
+    }
+    Ok(trusted)
 }
 
 /// Opens the list of trusted files.

@@ -9,12 +9,13 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use windlass_runner::{
     AgentPoolManager, ChangeReviewer, LandingListener, LandingReport, LandingResult, ResultStatus,
-    WorkerReport,
+    TaskResult, WorkerReport,
 };
-use windlass_tasks::{TaskFilter, TaskStatus, TaskStore, WorkerKind};
+use windlass_tasks::{TaskFilter, TaskId, TaskStatus, TaskStore, WorkerKind};
 
 use super::app::App;
 use super::console::QUIET;
+use super::default_agent;
 use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
 use super::outbox::Outbox;
@@ -43,9 +44,9 @@ pub(super) struct WorkerArgs {
 }
 
 impl WorkerArgs {
-    /// Returns the agents, with the default for tasks that name none. If no default is configured and
-    /// ANTHROPIC_API_KEY is set, the default is Anthropic's model.
-    pub(super) fn catalog(&self, app: &App<'_>) -> Result<AgentCatalog, CliError> {
+    /// Returns the agents, with the default for tasks that name none. If no default is configured, it is Anthropic's
+    /// model if ANTHROPIC_API_KEY is set, otherwise the first agent that is installed.
+    pub(super) async fn catalog(&self, app: &App<'_>) -> Result<AgentCatalog, CliError> {
         let config = app.config()?;
         let has_key = || {
             let key = OsStr::new("ANTHROPIC_API_KEY");
@@ -56,6 +57,7 @@ impl WorkerArgs {
             let is_unset = config.default_agent.is_none();
             (is_unset && has_key()).then(|| "anthropic".to_owned())
         });
+        let default = default_agent::choose(app, default.as_deref()).await?;
         Ok(app.catalog()?.with_default(default))
     }
 
@@ -184,7 +186,7 @@ impl Worker {
         }
         let config = &queue.config;
         let task_runtime = TaskRuntime::for_store(app, &queue, test_settings(config)).await?;
-        let agents = self.worker_args.catalog(app)?;
+        let agents = self.worker_args.catalog(app).await?;
         self.worker_args.check_default(app, &queue, &agents).await?;
         let worker = windlass_runner::Worker {
             once: self.once,
@@ -210,6 +212,9 @@ impl Worker {
             }
         };
         let report = report?;
+        if report.results.is_empty() && !self.json {
+            explain_idle(app, &queue).await?;
+        }
         self.report(app, &report)?;
         exit(&*queue.store, &report).await
     }
@@ -223,16 +228,28 @@ impl Worker {
             ResultStatus::Released,
             ResultStatus::Superseded,
         ];
-        let counts = STATUSES.map(|status| (status, report.count(status)));
+        let last = last_results(report);
+        let count = |status| {
+            last.values()
+                .filter(|result| result.status == status)
+                .count()
+        };
+        let counts = STATUSES.map(|status| (status, count(status)));
         let is_landed = |one: &&LandingReport| matches!(one.result, LandingResult::Landed { .. });
         let landed = report.landings.iter().filter(is_landed).count();
         if self.json {
-            let mut counts: serde_json::Map<_, _> = counts
+            let mut totals: serde_json::Map<_, _> = counts
                 .iter()
                 .map(|(status, count)| (status.to_string(), json!(count)))
                 .collect();
-            counts.insert("landed".to_owned(), json!(landed));
-            app.console.json(&counts)?;
+            let tasks = last
+                .iter()
+                .map(|(task, result)| json!({ "task_id": task, "result": result }));
+            let attempts: u64 = STATUSES.iter().map(|status| report.count(*status)).sum();
+            totals.insert("attempts".to_owned(), json!(attempts));
+            totals.insert("landed".to_owned(), json!(landed));
+            totals.insert("tasks".to_owned(), tasks.collect());
+            app.console.json(&totals)?;
         } else {
             let mut parts: Vec<String> = counts
                 .iter()
@@ -253,22 +270,46 @@ impl Worker {
     }
 }
 
+/// Returns the result of the last attempt at each task.
+fn last_results(report: &WorkerReport) -> BTreeMap<TaskId, &TaskResult> {
+    let results = report.results.iter();
+    results.map(|(task, result)| (*task, result)).collect()
+}
+
+/// Says why there was nothing to do, if a task waits for the end of another worker's lease.
+async fn explain_idle(app: &App<'_>, queue: &TaskQueue) -> Result<(), CliError> {
+    let filter = TaskFilter {
+        project_id: Some(queue.project.id),
+        status: Some(TaskStatus::InProgress),
+        ..TaskFilter::default()
+    };
+    let running = queue.store.tasks(filter).await?;
+    let Some(first) = running.first() else {
+        return Ok(());
+    };
+    let seconds = queue.config.worker.lease_secs.as_secs();
+    app.console.notice(&format!(
+        "{} by another worker, task {} for example; if that worker was killed, the task can be claimed at most {seconds} s later",
+        match running.len() {
+            1 => "1 task is claimed".to_owned(),
+            many => format!("{many} tasks are claimed"),
+        },
+        first.id
+    ));
+    Ok(())
+}
+
 /// Returns the exit code, by the last attempt at each task: a failed attempt whose retry succeeded is not a failure, and
 /// neither is a candidate, whose task has a result of its own.
 async fn exit(store: &dyn TaskStore, report: &WorkerReport) -> Result<Exit, CliError> {
-    let last: BTreeMap<_, _> = report
-        .results
-        .iter()
-        .map(|(task, result)| (task, result.status))
-        .collect();
     let mut exit = Exit::Done;
-    for (task, status) in last {
-        let found = match status {
+    for (task, result) in last_results(report) {
+        let found = match result.status {
             ResultStatus::Failed | ResultStatus::Superseded => Exit::Failed,
             ResultStatus::Blocked if exit == Exit::Done => Exit::Blocked,
             _ => continue,
         };
-        if store.task(*task).await?.candidate_of.is_none() {
+        if store.task(task).await?.candidate_of.is_none() {
             exit = found;
         }
     }

@@ -82,11 +82,13 @@ pub enum Error {
         limit: usize,
     },
     /// The agent is unknown.
-    #[error("unknown agent `{}`: {}", escape_line(name), known_agents(known))]
+    #[error("unknown agent `{}`: {}", escape_line(name), known_agents(closest.as_deref(), known))]
     UnknownAgent {
         /// The requested name.
         name: String,
-        /// The known names, closest first.
+        /// The known name that is most like it, if one is.
+        closest: Option<String>,
+        /// The known names, sorted.
         known: Vec<String>,
     },
 }
@@ -115,9 +117,11 @@ fn display_path(path: &std::path::Path) -> String {
     escape_line(&path.to_string_lossy()).into_owned()
 }
 
-fn known_agents(known: &[String]) -> String {
-    match known {
-        [] => "none is configured; run: windlass init".to_owned(),
-        names => format!("known agents: {}", names.join(", ")),
+fn known_agents(closest: Option<&str>, known: &[String]) -> String {
+    let names = known.join(", ");
+    match closest {
+        _ if known.is_empty() => "none is configured; run: windlass init".to_owned(),
+        Some(closest) => format!("known agents: {names} (did you mean `{closest}`?)"),
+        None => format!("known agents: {names}"),
     }
 }

@@ -1,7 +1,11 @@
 //! Finds an agent by the name that a person, a task or a client uses for it.
 
+use std::collections::BTreeSet;
+
+use windlass_core::registry;
+
 use super::agent::PROFILE;
-use super::{AgentConfig, Config, Error, Result, suggest};
+use super::{AgentConfig, Config, Error, Result};
 
 impl Config {
     /// Returns the configured agent of this name.
@@ -39,7 +43,7 @@ impl Config {
         };
         // Aliases are also candidates for the suggestion.
         found.map_err(|error| match error {
-            Error::UnknownAgent { name, known } => {
+            Error::UnknownAgent { name, known, .. } => {
                 let aliases = self.model_list.keys();
                 let known = known.iter().chain(aliases).map(String::as_str);
                 unknown_agent(&name, known)
@@ -75,11 +79,12 @@ impl Config {
     }
 }
 
-/// Creates the error for an unknown agent, with the known names, closest first.
+/// Creates the error for an unknown agent.
 fn unknown_agent<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
-    let known = suggest::by_similarity(name, known).into_iter();
+    let known: BTreeSet<&str> = known.collect();
     Error::UnknownAgent {
         name: name.to_owned(),
-        known: known.map(str::to_owned).collect(),
+        closest: registry::closest(name, known.iter().copied()).map(str::to_owned),
+        known: known.into_iter().map(str::to_owned).collect(),
     }
 }

@@ -5,19 +5,6 @@ use windlass_core::registry;
 use super::key_table::KEYS;
 use super::{Error, Key, Origin, lookup};
 
-/// Sorts the names by similarity to what was written, most similar first.
-pub(super) fn by_similarity<'a>(
-    written: &str,
-    names: impl IntoIterator<Item = &'a str>,
-) -> Vec<&'a str> {
-    let mut names: Vec<&str> = names.into_iter().collect();
-    names.sort();
-    names.dedup();
-    let similarity = |name: &str| strsim::jaro_winkler(written, name);
-    names.sort_by(|a, b| similarity(b).total_cmp(&similarity(a)));
-    names
-}
-
 /// Creates the error for an unknown key, with a suggestion.
 pub(super) fn unknown_key(at: Origin, key: &Key) -> Error {
     Error::UnknownKey {

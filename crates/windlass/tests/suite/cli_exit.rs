@@ -36,7 +36,7 @@ fn invalid_input_is_one_sentence_and_code_2() {
         &ask(&["-a", "mok", "hi"]),
         2,
         expect![
-            "unknown agent `mok`: known agents: mock, codex, goose, gemini, ollama, openai, copilot, opencode, codex-acp, composer-cli, acp, anthropic, claude, claude-agent-acp, cursor, direct, qwen, replay"
+            "unknown agent `mok`: known agents: acp, anthropic, claude, claude-agent-acp, codex, codex-acp, composer-cli, copilot, cursor, direct, gemini, goose, mock, ollama, openai, opencode, qwen, replay (did you mean `mock`?)"
         ],
     );
     check(

@@ -123,7 +123,7 @@ fn agent_error_keeps_its_message_and_code() {
         &agent("{ error = { code = 'AuthFailed', message = 'log in' } }"),
         &[],
     );
-    assert_eq!((run.code, run.error()), (1, "log in"));
+    assert_eq!((run.code, run.error()), (4, "log in"));
     let run = ask(&agent("{ hang = true }"), &["--timeout", "0.2"]);
     assert_eq!((run.code, run.stdout.as_str()), (124, ""));
     assert!(
@@ -152,6 +152,22 @@ fn schema_mode_decides_whether_prompt_contains_schema() {
         assert!(prompt_sent(mode).contains("JSON schema"), "{mode:?}");
     }
     assert_eq!(prompt_sent(&["--schema-mode", "none"]), r#"{"a": 1}"#);
+
+    // The agent's own setting is used as it is, unless the command says otherwise.
+    let configured = Harness::new();
+    configured.file("any.json", "{}");
+    configured.file(
+        "c.toml",
+        "[agents.a]\nbackend = 'mock'\nschema_mode = 'none'\n",
+    );
+    let text = |mode: &[&str]| {
+        let args = ["--config", "c.toml", "ask", "-a", "a", "-o", "json"];
+        let args = [&args, &["--schema", "any.json"][..], mode, &[r#"{"a": 1}"#]].concat();
+        let report: Value = serde_json::from_str(&configured.run(&args).stdout).unwrap();
+        report["text"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(text(&[]), r#"{"a": 1}"#);
+    assert!(text(&["--schema-mode", "prompt"]).contains("JSON schema"));
 
     let native = ["--schema", "any.json", "--schema-mode", "native", "hi"];
     let run = harness.run(&[&["ask", "-a", "mock"], &native[..]].concat());

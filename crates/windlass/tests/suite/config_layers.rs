@@ -210,7 +210,7 @@ fn unknown_agent_error_suggests_closest_names() {
             .unwrap_err()
             .to_string()
     };
-    expect!["unknown agent `cdoex`: known agents: codex, acp, mock"]
+    expect!["unknown agent `cdoex`: known agents: acp, codex, mock (did you mean `codex`?)"]
         .assert_eq(&ask("cdoex", &["mock", "acp"]));
     assert_eq!(
         config.resolve_agent("mock", &["mock"]).unwrap().backend,

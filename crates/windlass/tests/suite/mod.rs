@@ -25,6 +25,7 @@ mod config_hostile;
 mod config_layers;
 mod config_reference;
 mod config_trust;
+mod everyday;
 mod example;
 mod full_disk;
 mod kept_changes;

@@ -270,7 +270,7 @@ fn invalid_composite_error_names_its_key() {
         ),
         (
             "typo",
-            "composites.typo.nodes: unknown agent `ecko`: known agents: echo",
+            "composites.typo.nodes: unknown agent `ecko`: known agents: ",
         ),
         ("kindless", "composites.kindless.kind: is not set"),
         ("nodeless", "composites.nodeless.nodes: is not set"),
@@ -278,10 +278,7 @@ fn invalid_composite_error_names_its_key() {
             "alone",
             "composites.alone.nodes: 1 given, expected two agents",
         ),
-        (
-            "god",
-            "unknown agent `composite/profile/god`: known agents: composite/profile/good",
-        ),
+        ("god", "(did you mean `composite/profile/good`?)"),
     ] {
         let name = format!("composite/profile/{name}");
         let refused = run(&harness, &["ask", "-a", &name, "Hello"]);

@@ -308,26 +308,6 @@ fn p5_p27_directories_of_killed_server_are_removed_and_live_ones_kept() {
     assert_eq!(std::fs::read_dir(requests).unwrap().count(), 0);
 }
 
-#[test]
-fn serve_outside_repository_explains_what_to_do() {
-    let harness = TaskHarness::new("true", INSTANT);
-    // Any other directory, including the temporary one, may be inside a repository.
-    let mut command = harness.command();
-    command
-        .current_dir("/")
-        .args(["serve", "--listen", "127.0.0.1:0"])
-        .timeout(Duration::from_secs(30));
-    let refused = super::cli_harness::Run::of(&mut command);
-    assert_eq!(refused.code, 2, "{refused:?}");
-    for expected in [
-        "not inside a git repository",
-        "agents as models",
-        "git init",
-    ] {
-        assert!(refused.stderr.contains(expected), "{refused:?}");
-    }
-}
-
 mod real_postgresql {
     use super::*;
 

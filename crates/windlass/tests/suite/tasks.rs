@@ -157,8 +157,9 @@ fn failed_attempt_is_recorded_and_retried_task_completes() {
 fn anthropic_key_selects_default_agent() {
     let harness = TaskHarness::new("true", INSTANT);
     let config = std::fs::read_to_string(harness.path("named.toml")).unwrap();
-    let without_default = config.replace("default_agent = \"player\"\n", "");
-    std::fs::write(harness.path("named.toml"), without_default).unwrap();
+    let config = config.replace("default_agent = \"player\"\n", "");
+    let nowhere = "[agents.anthropic]\nendpoint = \"http://127.0.0.1:9\"\nmax_retries = 0\n";
+    std::fs::write(harness.path("named.toml"), config + nowhere).unwrap();
     harness.json(&["task", "add", "Do it", "--json"]);
     let none = harness.run(&["worker", "--once"]);
     assert_eq!(none.code, 2, "{}", none.stderr);
@@ -167,7 +168,7 @@ fn anthropic_key_selects_default_agent() {
     super::cli_harness::Run::of(command.args(["worker", "--once"]));
     let task = harness.json(&["task", "show", "1", "--json"]);
     let why = task["task"]["output"].as_str().unwrap();
-    assert!(why.contains("agents.anthropic.model"), "{why}");
+    assert!(why.contains("127.0.0.1:9"), "{why}");
 }
 
 #[test]

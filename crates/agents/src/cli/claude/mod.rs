@@ -25,11 +25,13 @@ const RETRIES: &str = "3";
 pub const PROFILE: CliProfile = CliProfile {
     program: &known::claude::PROGRAM,
     transports: &[TWO_WAY, PRINT],
+    default_model: None,
 };
 
 const TWO_WAY: Transport = Transport {
     name: "stream-json",
     since: Version(2, 0, 0),
+    takes_profile: false,
     capabilities: Capabilities {
         streaming: true,
         load_session: true,
@@ -50,6 +52,7 @@ const TWO_WAY: Transport = Transport {
 const PRINT: Transport = Transport {
     name: "print",
     since: Version(1, 0, 0),
+    takes_profile: false,
     capabilities: Capabilities {
         permissions: false,
         ..TWO_WAY.capabilities

@@ -25,12 +25,15 @@ use crate::program::{CommandLine, Version, known};
 pub const PROFILE: CliProfile = CliProfile {
     program: &known::codex::PROGRAM,
     transports: &[APP_SERVER, EXEC],
+    default_model: None,
 };
 
 const APP_SERVER: Transport = Transport {
     name: "app-server",
     // Earlier versions have it too, in formats that were never tested.
     since: Version(0, 130, 0),
+    // `app-server` rejects `--profile`.
+    takes_profile: false,
     capabilities: Capabilities {
         streaming: true,
         load_session: true,
@@ -51,6 +54,7 @@ const APP_SERVER: Transport = Transport {
 const EXEC: Transport = Transport {
     name: "exec",
     since: Version(0, 40, 0),
+    takes_profile: true,
     capabilities: Capabilities {
         streaming: false,
         permissions: false,

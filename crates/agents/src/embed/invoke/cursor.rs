@@ -8,14 +8,11 @@ use windlass_core::{AgentInvocation, DirAccess, StructuredAgentTask};
 use super::error::InvocationError;
 use super::run::CliRun;
 use crate::program::CommandLine;
-use crate::program::known::cursor::PROGRAM;
+use crate::program::known::cursor::{MODEL, PROGRAM};
 use crate::{AgentContext, ProgramSettings};
 
 /// The default model.
-pub const CURSOR_MODEL: &str = "gpt-5.1-codex-max-high";
-
-/// The environment variable that selects another model for a deployment.
-const MODEL_VARIABLE: &str = "WORKER_CURSOR_MODEL";
+pub const CURSOR_MODEL: &str = MODEL.name;
 
 /// Cursor, one command per call. Errors are converted to `E`.
 ///
@@ -48,14 +45,8 @@ impl CursorCliBackend {
 
 /// Creates a backend with the model in `WORKER_CURSOR_MODEL`, if that is set.
 pub fn cursor_backend_from_settings(context: AgentContext) -> CursorCliBackend {
-    let named = context.sandbox().host().variable(MODEL_VARIABLE);
-    let named = named.and_then(|name| name.to_str()).map(str::trim);
-    let model = named.filter(|name| !name.is_empty()).map(str::to_owned);
-    let backend = CursorCliBackend::new(context);
-    match model {
-        Some(model) => backend.model(model),
-        None => backend,
-    }
+    let model = MODEL.get(&context);
+    CursorCliBackend::new(context).model(model)
 }
 
 impl<E: From<InvocationError>> CursorCliBackend<E> {

@@ -1,6 +1,6 @@
 //! Cursor's agent.
 
-use crate::program::{AgentProgram, StatePaths, VersionProbe};
+use crate::program::{AgentProgram, DefaultModel, StatePaths, VersionProbe};
 
 /// Its models, and the renewal of its login.
 const HOSTS: &[&str] = &[
@@ -10,6 +10,12 @@ const HOSTS: &[&str] = &[
     "api4.cursor.sh",
     "authenticator.cursor.sh",
 ];
+
+/// The model if none is set.
+pub(crate) const MODEL: DefaultModel = DefaultModel {
+    variable: "WORKER_CURSOR_MODEL",
+    name: "gpt-5.1-codex-max-high",
+};
 
 /// Cursor's agent.
 pub(crate) const PROGRAM: AgentProgram = AgentProgram {

@@ -20,6 +20,7 @@ pub(crate) fn new_task(id: TaskId, new: NewTask, dependencies: Vec<TaskId>, now:
         dependencies,
         kind: new.kind,
         agent: new.agent,
+        agent_settings: new.agent_settings,
         idempotency_key: new.idempotency_key,
         attempt: 0,
         max_attempts: new.max_attempts,

@@ -131,6 +131,9 @@ pub(crate) struct Task {
     kind: KindName,
     #[schema(required)]
     agent: Option<String>,
+    /// Settings of the agent for this task alone.
+    #[schema(nullable = false)]
+    agent_settings: Option<AgentSettings>,
     #[schema(required)]
     idempotency_key: Option<String>,
     attempt: u32,
@@ -171,6 +174,19 @@ pub(crate) struct Task {
     updated_at: u64,
     #[schema(required)]
     completed_at: Option<u64>,
+}
+
+/// Settings of an agent for one task.
+#[derive(ToSchema)]
+pub(crate) struct AgentSettings {
+    #[schema(nullable = false)]
+    endpoint: Option<String>,
+    #[schema(nullable = false)]
+    model: Option<String>,
+    #[schema(nullable = false)]
+    max_steps: Option<u32>,
+    #[schema(nullable = false)]
+    request_timeout_secs: Option<u64>,
 }
 
 /// How the best candidate is chosen.

@@ -4,12 +4,14 @@ use std::fmt;
 
 use windlass_agents::model::ModelKind;
 use windlass_core::{AgentHandle, Error};
+use windlass_tasks::AgentSettings as TaskAgentSettings;
 
 use super::Run;
 use crate::agent_catalog::AgentCatalog;
 use crate::cli::app::App;
+use crate::cli::default_agent;
 use crate::cli::exit::CliError;
-use crate::config::{AgentConfig, AgentSettings, Config};
+use crate::config::{AgentConfig, AgentSettings, Config, Layer};
 use crate::settings::Settings;
 
 /// The two agents of a run.
@@ -28,12 +30,12 @@ pub(super) struct RoleAgent {
     /// `true` if it is the default model from the settings, not a named agent.
     pub(super) is_default: bool,
     /// The agent's configuration for this run.
-    agent: AgentConfig,
+    pub(super) agent: AgentConfig,
 }
 
 impl Roles {
     /// Selects the planner and the coder: the named agent, else the default agent, else the model from the settings.
-    pub(super) fn resolve(
+    pub(super) async fn resolve(
         app: &App<'_>,
         config: &Config,
         settings: &Settings,
@@ -44,12 +46,20 @@ impl Roles {
             let name = flag.as_ref().or(configured.as_ref());
             name.or(config.default_agent.as_ref()).cloned()
         };
+        let mut installed = None;
         let mut planner = match named(&run.planner, &config.run.planner) {
             Some(name) => RoleAgent::from_agent(&agents, name)?,
-            None => RoleAgent::default_model(planner_settings(config, settings)?),
+            None => match planner_settings(config, settings) {
+                Ok(settings) => RoleAgent::default_model(settings),
+                // The model cannot be used without a key.
+                Err(error) => {
+                    installed = default_agent::choose(app, None).await?;
+                    RoleAgent::from_agent(&agents, installed.clone().ok_or(error)?)?
+                }
+            },
         };
         planner.choose_model(run.planner_model.as_ref());
-        let mut coder = match named(&run.coder, &config.run.coder) {
+        let mut coder = match named(&run.coder, &config.run.coder).or(installed) {
             Some(name) => RoleAgent::from_agent(&agents, name)?,
             None => RoleAgent::default_model(settings.coder()),
         };
@@ -62,11 +72,32 @@ impl Roles {
                 "--max-steps is ignored: {name} does not report its steps, only models do"
             ));
         }
+        for (role, keys) in [
+            (&planner, ["run.turbo_host", "run.planner_model"]),
+            (&coder, ["run.local_host", "run.coder_model"]),
+        ] {
+            notice_ignored(app, config, role, keys);
+        }
         Ok(Self {
             agents,
             planner,
             coder,
         })
+    }
+}
+
+/// Names the settings that have no effect because a named agent has the role.
+fn notice_ignored(app: &App<'_>, config: &Config, role: &RoleAgent, keys: [&str; 2]) {
+    if role.is_default {
+        return;
+    }
+    for entry in config.entries() {
+        if keys.contains(&entry.key.as_str()) && entry.origin.layer != Layer::Default {
+            app.console.notice(&format!(
+                "{} ({}) is ignored: {} is used",
+                entry.key, entry.origin, role.name
+            ));
+        }
     }
 }
 
@@ -104,6 +135,22 @@ impl RoleAgent {
 
     fn steps(&self) -> Option<u32> {
         self.agent.settings.max_steps
+    }
+
+    /// Returns the settings that every attempt at the task needs, also in another process.
+    pub(super) fn task_settings(&self) -> Option<TaskAgentSettings> {
+        let agent = &self.agent.settings;
+        let mut settings = TaskAgentSettings {
+            model: self.model.clone(),
+            max_steps: agent.max_steps.filter(|_| self.counts_steps()),
+            ..TaskAgentSettings::default()
+        };
+        if self.is_default {
+            settings.endpoint.clone_from(&agent.endpoint);
+            let timeout = agent.request_timeout_secs;
+            settings.request_timeout_secs = timeout.map(|timeout| timeout.as_secs());
+        }
+        (!settings.is_empty()).then_some(settings)
     }
 
     /// Creates the agent.

@@ -1,7 +1,9 @@
 //! `windlass task add`: adds a task to the queue.
 
 use clap::Args;
-use windlass_tasks::{ATTEMPT_LIMIT, Dependency, MAX_ATTEMPTS, NewTask, TaskId, WorkerKind};
+use windlass_tasks::{
+    ATTEMPT_LIMIT, Dependency, IssueId, MAX_ATTEMPTS, NewTask, TaskId, WorkerKind,
+};
 
 use super::super::app::App;
 use super::super::exit::{CliError, Exit};
@@ -10,6 +12,7 @@ use super::super::queue::TaskQueue;
 use super::super::schedule;
 use super::best_of::BestOfArgs;
 use super::list;
+use crate::registry::local_backends;
 
 #[derive(Debug, Args)]
 pub(super) struct Add {
@@ -39,6 +42,9 @@ pub(super) struct Add {
     /// Agent to use (default: the configured agent)
     #[arg(short, long, value_name = "NAME")]
     agent: Option<String>,
+    /// Issue that the task belongs to; its title and description are part of the agent's prompt
+    #[arg(long, value_name = "ID")]
+    issue: Option<IssueId>,
     /// Idempotency key: adding again with the same key returns the existing task
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
@@ -76,10 +82,13 @@ pub(in super::super) struct TaskTests {
 
 impl Add {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let text = prompt_text::read(self.title, std::io::stdin())?;
+        let text = prompt_text::read_named("title", self.title, std::io::stdin())?;
         let (title, rest) = text.split_once('\n').unwrap_or((&text, ""));
         let description = [self.description.as_str(), rest.trim()].join("\n");
         let queue = TaskQueue::open(app).await?;
+        if let Some(agent) = &self.agent {
+            known_agent(app, agent)?;
+        }
         let task = NewTask {
             description: description.trim().to_owned(),
             priority: self.priority,
@@ -87,6 +96,7 @@ impl Add {
             dependencies: self.after.into_iter().map(Dependency::Task).collect(),
             kind: self.kind,
             agent: self.agent,
+            issue_id: self.issue,
             idempotency_key: self.key,
             max_attempts: self.attempts,
             tests: self.tests.names,
@@ -111,6 +121,16 @@ impl Add {
         }
         list::show_one(app, &added.task, self.json)
     }
+}
+
+/// Returns an error if no agent has this name: a task for it would fail whenever a worker claims it.
+fn known_agent(app: &App<'_>, name: &str) -> Result<(), CliError> {
+    let mut names = app.registry.available();
+    for backend in local_backends() {
+        names.push(backend);
+    }
+    app.config()?.resolve_agent(name, &names)?;
+    Ok(())
 }
 
 /// Parses a kind of worker.

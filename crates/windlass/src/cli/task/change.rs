@@ -176,7 +176,7 @@ pub(in super::super) async fn merge(
         Some(why) => Err(CliError::usage(why)),
         None => {
             record_merged(store, clones, task, &merged, by).await?;
-            Ok(as_json(&merged))
+            Ok(merge_json(&merged))
         }
     }
 }
@@ -193,7 +193,7 @@ pub(in super::super) async fn preview_merge(
     let preview = preview.map_err(windlass_core::Error::from)?;
     match not_merged(branch, &preview) {
         Some(why) => Err(CliError::usage(why)),
-        None => Ok(as_json(&preview)),
+        None => Ok(merge_json(&preview)),
     }
 }
 
@@ -231,7 +231,7 @@ impl Merge {
             record_merged(&*queue.store, &task_runtime.clones, &task, &merged, &by).await?;
         }
         if self.json {
-            app.console.pretty_json(&as_json(&merged))?;
+            app.console.pretty_json(&merge_json(&merged))?;
         }
         if self.dry_run {
             return preview(app, branch, &merged, self.json);
@@ -334,7 +334,13 @@ fn not_merged(branch: &str, merged: &workspace::MergeOutcome) -> Option<String> 
     }
 }
 
-fn as_json(merged: &workspace::MergeOutcome) -> serde_json::Value {
+/// Returns `true` if the branch is now part of the current one.
+pub(in super::super) fn is_merged(merged: &workspace::MergeOutcome) -> bool {
+    not_merged("", merged).is_none()
+}
+
+/// Describes a merge as JSON.
+pub(in super::super) fn merge_json(merged: &workspace::MergeOutcome) -> serde_json::Value {
     match merged {
         workspace::MergeOutcome::Merged(done) => json!({
             "status": "merged",

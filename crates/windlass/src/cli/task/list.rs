@@ -1,11 +1,15 @@
 //! `windlass task list`: lists tasks.
 
+use anstyle::Style;
 use clap::Args;
+use windlass_core::{Clock, SystemClock, Timestamp};
 use windlass_tasks::{Task, TaskFilter, TaskStatus};
 
 use super::super::app::App;
+use super::super::console::{BAD, GOOD, QUIET, STRONG, WARNING};
 use super::super::exit::{CliError, Exit};
 use super::super::queue::TaskQueue;
+use super::super::table::{self, Cell};
 
 #[derive(Debug, Args)]
 pub(super) struct List {
@@ -31,26 +35,56 @@ impl List {
         let tasks = queue.store.tasks(filter).await?;
         if self.json {
             app.console.pretty_json(&tasks)?;
+        } else if let Some(status) = self.status.filter(|_| tasks.is_empty()) {
+            app.console.line(&format!("no tasks are {status}"))?;
         } else if tasks.is_empty() {
             app.console
                 .line("no tasks; add one with: windlass task add TITLE")?;
         } else {
-            let rows: Vec<[String; 5]> = tasks.iter().map(row).collect();
-            let heading = ["task", "status", "priority", "attempt", "title"];
-            app.console.table(heading, &rows)?;
+            let now = SystemClock::new().now();
+            let rows: Vec<[Cell; 7]> = tasks.iter().map(|task| row(task, now)).collect();
+            let heading = ["task", "status", "agent", "age", "cost", "after", "title"];
+            table::print(app.console, heading, &rows)?;
         }
         Ok(Exit::Done)
     }
 }
 
-fn row(task: &Task) -> [String; 5] {
+fn row(task: &Task, now: Timestamp) -> [Cell; 7] {
+    let after: Vec<String> = task.dependencies.iter().map(ToString::to_string).collect();
+    let cost = task.usage.cost_usd.map(|cost| format!("${cost:.2}"));
     [
-        task.id.to_string(),
-        super::status_label(task),
-        format!("{}.{}", task.priority, task.workflow_step),
-        super::show::attempt_label(task, "/"),
-        task.title.clone(),
+        task.id.to_string().into(),
+        Cell::styled(super::status_label(task), state_style(task)),
+        task.agent.clone().unwrap_or_default().into(),
+        age(now, task.created_at).into(),
+        cost.unwrap_or_default().into(),
+        after.join(",").into(),
+        task.title.clone().into(),
     ]
+}
+
+/// Returns the color of a task's state.
+fn state_style(task: &Task) -> Style {
+    match task.status {
+        TaskStatus::Completed if task.needs_review => WARNING,
+        TaskStatus::Completed => GOOD,
+        TaskStatus::Failed => BAD,
+        TaskStatus::Blocked => WARNING,
+        TaskStatus::InProgress => STRONG,
+        TaskStatus::Pending | TaskStatus::Cancelled => QUIET,
+    }
+}
+
+/// Formats how long ago something was, in its largest unit.
+fn age(now: Timestamp, then: Timestamp) -> String {
+    let seconds = now.0.saturating_sub(then.0) / 1000;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..86_400 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
 }
 
 /// Prints one task, as the output of a command that changed it.

@@ -26,7 +26,8 @@ use super::app::App;
 use super::exit::{CliError, Exit};
 pub(super) use add::{TaskTests, kind};
 pub(super) use change::{
-    diff, kept_commit, merge, preview_merge, print_warnings, report, review_needed, version_diff,
+    diff, is_merged, kept_commit, merge, merge_json, preview_merge, print_warnings, report,
+    review_needed, version_diff,
 };
 pub(super) use landed::{of_task, person, result_line, waiting_line};
 pub(super) use push::push;

@@ -10,10 +10,13 @@ use windlass_tasks::{Dependency, NewIssue, NewTask};
 
 use super::super::app::App;
 use super::super::console::{QUIET, STRONG};
+use super::super::default_agent;
 use super::super::editor;
 use super::super::exit::{CliError, Exit};
+use super::super::interrupt::Interrupts;
 use super::super::prompt_text;
 use super::super::queue::TaskQueue;
+use super::super::spinner::Spinner;
 use super::super::task_runtime::{TaskRuntime, runner_settings, test_settings};
 use crate::task_file::{parse_plan, plan_text};
 
@@ -43,12 +46,13 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let goal = prompt_text::read(self.goal.clone(), std::io::stdin())?;
+        let goal = prompt_text::read_named("goal", self.goal.clone(), std::io::stdin())?;
         let queue = TaskQueue::open(app).await?;
         let config = &queue.config;
         let task_runtime = TaskRuntime::for_store(app, &queue, test_settings(config)).await?;
         let agents = app.catalog()?;
-        let planner = agents.resolve(self.agent.as_deref(), Default::default())?;
+        let name = default_agent::choose(app, self.agent.as_deref()).await?;
+        let planner = agents.resolve(name.as_deref(), Default::default())?;
         let runner = task_runtime.runner(
             Arc::clone(&queue.store),
             Arc::new(agents),
@@ -68,7 +72,16 @@ impl Plan {
             project_id: queue.project.id,
             issue_id: None,
         };
-        let mut tasks = lead.plan(&goal, parent).await?;
+        let who = name.as_deref().unwrap_or_default();
+        app.console.progress(QUIET, &format!("planning with {who}"));
+        let mut spinner = Spinner::new(app.console.is_interactive(), "planning");
+        let mut interrupts = Interrupts::listen()?;
+        let planned = tokio::select! {
+            planned = lead.plan(&goal, parent) => planned,
+            () = interrupts.next() => return Ok(Exit::Interrupted),
+        };
+        spinner.clear();
+        let mut tasks = planned?;
         for task in &mut tasks {
             task.land = self.land;
         }

@@ -1,0 +1,55 @@
+//! What a run needs before a planner is paid.
+
+use windlass_tasks::TestPlan;
+
+use super::roles::Roles;
+use crate::cli::agents;
+use crate::cli::app::App;
+use crate::cli::exit::CliError;
+use crate::cli::queue::TaskQueue;
+use crate::cli::task_runtime::{TaskRuntime, test_settings};
+
+/// A repository in which a plan can be executed.
+pub(super) struct Ready {
+    pub(super) queue: TaskQueue,
+    pub(super) task_runtime: TaskRuntime,
+}
+
+impl Ready {
+    /// Checks the repository, its commits, its tests and the coder.
+    pub(super) async fn check(
+        app: &App<'_>,
+        roles: &Roles,
+        no_tests: bool,
+    ) -> Result<Self, CliError> {
+        let queue = TaskQueue::open(app).await?;
+        let mut tests = test_settings(&queue.config);
+        tests.none |= no_tests;
+        let task_runtime = TaskRuntime::for_store(app, &queue, tests).await?;
+        let root = &queue.project.root;
+        let edited = task_runtime.clones.uncommitted_edits(root).await;
+        // Nothing can be done before there is a commit.
+        let edited = edited.map_err(|error| CliError::usage(error.to_string()))?;
+        if edited > 0 {
+            let files = match edited {
+                1 => "1 file has".to_owned(),
+                many => format!("{many} files have"),
+            };
+            app.console.notice(&format!(
+                "{files} uncommitted edits, which the task does not see: it starts from the last commit"
+            ));
+        }
+        if task_runtime.tests.plan_in(root) == TestPlan::Unknown {
+            return Err(CliError::usage(
+                "no test command is known for this project, so a change could not be verified: set `tests.command` in \
+                windlass.toml (windlass init proposes one), or pass --no-tests",
+            ));
+        }
+        roles.coder.open(&roles.agents)?;
+        agents::check_installed(app, &roles.coder.agent).await?;
+        Ok(Self {
+            queue,
+            task_runtime,
+        })
+    }
+}
