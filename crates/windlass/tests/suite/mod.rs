@@ -35,6 +35,7 @@ mod landing_full_disk;
 mod mcp;
 mod missing_setup;
 mod notifications;
+mod output_schema;
 mod process_list;
 mod proof;
 mod publishing;

@@ -26,7 +26,8 @@ settings! {
         backend: Option<String> as Text;
         /// The program that implements the agent's protocol, with its arguments.
         command: Option<Vec<String>> as Command, aliases(&["agents.<name>.agent_binary"]);
-        /// For `acp`: the preset of a known agent; `command` then only defines how to start it.
+        /// For `acp`: the preset of a known agent; `command` then only defines how to start it. Default: that of the agent
+        /// whose program `command` starts, if it is known.
         preset: Option<String> as Text;
         /// For ACP agents: the mode of their sessions, by the agent's own name for it.
         mode: Option<String> as Text;
@@ -49,7 +50,8 @@ settings! {
         /// An additional variable in the agent's environment, which is otherwise nearly empty.
         extra_env["<variable>"]: Option<BTreeMap<String, String>> as TextTable, secret;
         // For some agents the model's name also selects the provider, which then receives the code.
-        /// The model, by the agent's or the provider's name for it.
+        /// The model, by the agent's or the provider's name for it. Default for `cursor`: `WORKER_CURSOR_MODEL`, otherwise
+        /// gpt-5.1-codex-max-high; for `anthropic`: claude-sonnet-5; for `ollama`: qwen2.5-coder.
         model: Option<String> as Text;
         /// Timeout of one turn of this agent.
         timeout_secs: Option<Duration> as Seconds<WEEK>, aliases(&["agents.<name>.timeout_seconds"]);
@@ -97,7 +99,8 @@ settings! {
         max_retries: Option<u32> as Count<0, 100>;
         /// The protocol of the agent's program, if it supports more than one; `windlass agents` shows the one in use.
         transport: Option<String> as Text;
-        /// The profile in Codex's own configuration to use.
+        /// The profile in Codex's own configuration to use. Codex takes it only over the transport `exec`, which is then
+        /// the default.
         profile: Option<String> as Text;
         /// The expected prompts of a `mock` agent and its answers.
         expectations: Option<Vec<Value>> as Tables;
