@@ -27,14 +27,20 @@ fn tasks_have_one_shape() {
     let added = harness.json(&["task", "add", "Do it", "--agent", "player", "--json"]);
     check("task", &added);
     check("tasks", &harness.json(&["task", "list", "--json"]));
-    assert_eq!(harness.json(&["task", "show", "1", "--json"])["task"], added);
+    assert_eq!(
+        harness.json(&["task", "show", "1", "--json"])["task"],
+        added
+    );
     let worker = harness.run(&["worker", "--once", "--json"]);
     check("worker", &serde_json::from_str(&worker.stdout).unwrap());
     let done = harness.json(&["task", "list", "--json"]);
     check("tasks", &done);
     assert_eq!(done[0]["status"], "completed");
     check("traces", &harness.json(&["trace", "--json"]));
-    check("merge", &harness.json(&["task", "merge", "1", "--accept", "--json"]));
+    check(
+        "merge",
+        &harness.json(&["task", "merge", "1", "--accept", "--json"]),
+    );
 }
 
 #[test]
@@ -52,9 +58,17 @@ fn questions_and_answers_have_their_shapes() {
 #[test]
 fn run_has_its_shape() {
     let (harness, planner) = (harness(), Server::with_turns(planning()));
-    let planned = run(&harness, &planner.url(), "http://127.0.0.1:9", &["--json", "Write"]);
+    let planned = run(
+        &harness,
+        &planner.url(),
+        "http://127.0.0.1:9",
+        &["--json", "Write"],
+    );
     check("run", &serde_json::from_str(&planned.stdout).unwrap());
-    let (planner, coder) = (Server::with_turns(planning()), Server::with_turns(three_calls()));
+    let (planner, coder) = (
+        Server::with_turns(planning()),
+        Server::with_turns(three_calls()),
+    );
     let args = ["--apply", "--json", "Write the notes"];
     let done = run(&harness, &planner.url(), &coder.url(), &args);
     assert_eq!(done.code, 0, "{done:?}");
