@@ -14,9 +14,9 @@ const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(10);
 /// The maximum wait time that is sent to a client.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
 
-/// The status of a request that fails because the provider refused the server's own key: Failed Dependency. It is
-/// neither 401, because the caller's token was valid, nor a status that clients retry.
-pub(crate) const KEY_REFUSED: u16 = 424;
+/// The code of a request that fails because the provider refused the server's own key. Clients map the status 401 to
+/// their error for a wrong key and do not retry it; the message says whose key it was.
+const KEY_REFUSED: &str = "invalid_api_key";
 
 /// Renders an error in the dialect of the API that the path belongs to.
 pub fn error_response(path: &str, error: &ModelError) -> Response {
@@ -120,9 +120,8 @@ pub(crate) fn from_model(agent: &str, mut error: ModelError) -> ModelError {
 fn key_refused(message: &str) -> ModelError {
     let message = format!("{message} (the provider refused the server's key, not yours)");
     ModelError {
-        status: KEY_REFUSED,
-        code: Some("provider_key_refused".to_owned()),
-        ..ModelError::new(ErrorKind::Permission, message)
+        code: Some(KEY_REFUSED.to_owned()),
+        ..ModelError::new(ErrorKind::Authentication, message)
     }
 }
 
@@ -204,7 +203,7 @@ mod tests {
             (ErrorCode::Timeout, 408),
             (ErrorCode::RateLimited, 429),
             (ErrorCode::BudgetExceeded, 429),
-            (ErrorCode::AuthFailed, 424),
+            (ErrorCode::AuthFailed, 401),
             (ErrorCode::PermissionDenied, 403),
             (ErrorCode::BackendError, 502),
             (ErrorCode::OutputLimit, 502),
@@ -218,10 +217,13 @@ mod tests {
         }
         let upstream = ModelError::new(ErrorKind::Authentication, "bad key");
         let refused = from_model("model", upstream);
-        assert_eq!(refused.status, KEY_REFUSED);
+        assert_eq!(
+            (refused.status, refused.code.as_deref()),
+            (401, Some("invalid_api_key"))
+        );
         assert!(!refused.kind.is_transient());
         for dialect in Dialect::ALL {
-            assert_eq!(dialect.render_error(&refused).status(), KEY_REFUSED);
+            assert_eq!(dialect.render_error(&refused).status(), 401);
         }
         let limited = from_turn("codex", ErrorCode::RateLimited, "no");
         assert_eq!(limited.retry_after, Some(DEFAULT_RETRY_AFTER));

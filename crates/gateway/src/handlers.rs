@@ -19,7 +19,7 @@ use crate::client::ClientSender;
 use crate::job::RequestJob;
 use crate::response::EventResponse;
 use crate::state::ApiState;
-use crate::{ModelInfo, errors, validate};
+use crate::{ModelInfo, ServedModel, errors, validate};
 
 /// The header with the trace id of a response.
 const TRACE: &str = "x-windlass-trace";
@@ -57,7 +57,12 @@ async fn read_request(
     Ok((request, body.len()))
 }
 
-async fn read(state: &ApiState, headers: &HeaderMap, body: Body) -> Result<Bytes, ModelError> {
+/// Reads the body of a request, within its limits.
+pub(crate) async fn read(
+    state: &ApiState,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Bytes, ModelError> {
     if headers.contains_key(CONTENT_ENCODING) {
         let message = "content-encoding is not supported: send the body uncompressed";
         return Err(ModelError::new(ErrorKind::InvalidRequest, message));
@@ -142,7 +147,8 @@ pub(crate) async fn count_tokens(State(state): State<Arc<ApiState>>, request: Re
 /// Lists all models, for OpenAI and Anthropic clients.
 pub(crate) async fn list_models(State(state): State<Arc<ApiState>>) -> Response {
     let models = state.models.list();
-    Json(model_list::models(&entries(&models))).into_response()
+    let entries = entries(&state, &models);
+    Json(model_list::models(&entries)).into_response()
 }
 
 /// Returns one model.
@@ -152,11 +158,18 @@ pub(crate) async fn get_model(
     headers: HeaderMap,
 ) -> Response {
     let models = state.models.list();
-    let known = entries(&models).into_iter().find(|entry| entry.id == name);
+    let known = models.iter().find(|model| model.id == name);
     match (known, state.find(&name)) {
-        (Some(entry), _) => Json(model_list::model(&entry)).into_response(),
+        (Some(known), served) => {
+            let capabilities = served.as_ref().map_or(&[][..], capabilities);
+            let entry = entry(&name, known.kind.as_str(), capabilities);
+            Json(model_list::model(&entry)).into_response()
+        }
         // An unlisted name may still be valid, such as one with a model appended.
-        (None, Ok(_)) => Json(model_list::model(&entry(&name, "agent"))).into_response(),
+        (None, Ok(served)) => {
+            let entry = entry(&name, "agent", capabilities(&served));
+            Json(model_list::model(&entry)).into_response()
+        }
         (None, Err(error)) => {
             let dialect = if headers.contains_key("anthropic-version") {
                 Dialect::Messages
@@ -171,7 +184,8 @@ pub(crate) async fn get_model(
 /// Lists all models, for Ollama clients.
 pub(crate) async fn tags(State(state): State<Arc<ApiState>>) -> Response {
     let models = state.models.list();
-    Json(model_list::tags(&entries(&models))).into_response()
+    let entries = entries(&state, &models);
+    Json(model_list::tags(&entries)).into_response()
 }
 
 /// Returns one model, for Ollama clients.
@@ -184,11 +198,10 @@ pub(crate) async fn show(State(state): State<Arc<ApiState>>, request: Request) -
         let name = name.and_then(Value::as_str).unwrap_or_default();
         let found = state.find(name);
         let served = found.map_err(|error| ModelError::from(&error))?;
-        let capabilities: &[&str] = match served.native {
-            Some(_) => &["completion", "tools"],
-            None => &["completion"],
-        };
-        Ok(model_list::show_response(&served.name, capabilities))
+        Ok(model_list::show_response(
+            &served.name,
+            capabilities(&served),
+        ))
     });
     match response {
         Ok(body) => Json(body).into_response(),
@@ -228,17 +241,32 @@ pub(crate) async fn method_not_allowed(request: Request) -> Response {
     errors::error_response(request.uri().path(), &error)
 }
 
-fn entries(models: &[ModelInfo]) -> Vec<ModelEntry<'_>> {
-    let entries = models
-        .iter()
-        .map(|model| entry(&model.id, model.kind.as_str()));
+/// Returns what a model supports, in Ollama's words.
+fn capabilities(served: &ServedModel) -> &'static [&'static str] {
+    match &served.native {
+        Some(native) if native.embed(serde_json::Map::new()).is_some() => {
+            &["completion", "tools", "vision", "embedding"]
+        }
+        Some(_) => &["completion", "tools", "vision"],
+        None => &["completion"],
+    }
+}
+
+/// Returns the entries of the models. A model that cannot be used now has no capabilities.
+fn entries<'a>(state: &ApiState, models: &'a [ModelInfo]) -> Vec<ModelEntry<'a>> {
+    let entries = models.iter().map(|model| {
+        let served = state.find(&model.id);
+        let capabilities = served.as_ref().map_or(&[][..], capabilities);
+        entry(&model.id, model.kind.as_str(), capabilities)
+    });
     entries.collect()
 }
 
-fn entry<'a>(id: &'a str, owner: &'a str) -> ModelEntry<'a> {
+fn entry<'a>(id: &'a str, owner: &'a str, capabilities: &'a [&'a str]) -> ModelEntry<'a> {
     ModelEntry {
         id,
         title: id,
         owner,
+        capabilities,
     }
 }

@@ -8,7 +8,6 @@ use windlass_wire::{Dialect, ErrorKind, ModelError, ModelEvent, ModelRequest};
 
 use crate::ServedModel;
 use crate::client::{AbortReason, ClientSender};
-use crate::errors::KEY_REFUSED;
 use crate::state::ApiState;
 
 /// The status of a request whose client disconnected. Only the log and the trace show it.
@@ -68,7 +67,7 @@ impl RequestJob {
 
 fn error_code(error: &ModelError) -> ErrorCode {
     match error.kind {
-        _ if error.status == KEY_REFUSED => ErrorCode::AuthFailed,
+        ErrorKind::Authentication => ErrorCode::AuthFailed,
         ErrorKind::Timeout => ErrorCode::Timeout,
         ErrorKind::RateLimited => ErrorCode::RateLimited,
         ErrorKind::QuotaExhausted => ErrorCode::BudgetExceeded,

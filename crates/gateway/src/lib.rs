@@ -17,6 +17,7 @@
 
 mod answer;
 mod client;
+mod embeddings;
 mod errors;
 mod handlers;
 mod job;

@@ -10,7 +10,7 @@ use axum::routing::{MethodRouter, any, get, post};
 use windlass_core::Clock;
 
 use crate::state::ApiState;
-use crate::{AgentApiLimits, ModelCatalog, TraceSink, handlers};
+use crate::{AgentApiLimits, ModelCatalog, TraceSink, embeddings, handlers};
 
 /// Agents as models, to be mounted in a server.
 ///
@@ -71,7 +71,7 @@ impl AgentApi {
 }
 
 /// Returns every endpoint: its method, its path and its handler.
-fn routes() -> [(&'static str, &'static str, MethodRouter<Arc<ApiState>>); 10] {
+fn routes() -> [(&'static str, &'static str, MethodRouter<Arc<ApiState>>); 11] {
     let complete = || post(handlers::complete).fallback(handlers::method_not_allowed);
     let count_tokens = post(handlers::count_tokens).fallback(handlers::method_not_allowed);
     [
@@ -79,6 +79,11 @@ fn routes() -> [(&'static str, &'static str, MethodRouter<Arc<ApiState>>); 10] {
         ("POST", "/v1/responses", complete()),
         ("POST", "/v1/messages", complete()),
         ("POST", "/v1/messages/count_tokens", count_tokens),
+        (
+            "POST",
+            "/v1/embeddings",
+            post(embeddings::embed).fallback(handlers::method_not_allowed),
+        ),
         ("GET", "/v1/models", get(handlers::list_models)),
         ("GET", "/v1/models/{*name}", get(handlers::get_model)),
         ("POST", "/api/chat", complete()),

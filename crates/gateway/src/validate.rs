@@ -1,5 +1,6 @@
 //! Validation of requests before an agent or a model is called.
 
+use serde_json::Value;
 use windlass_wire::{Dialect, ErrorKind, ModelError, ModelRequest, Part, ToolChoice};
 
 /// The maximum number of tokens that a request may ask for.
@@ -82,6 +83,18 @@ pub(crate) fn validate_request(request: &ModelRequest) -> Result<(), ModelError>
             )));
         }
     }
+    for key in ["logprobs", "top_logprobs"] {
+        if given(key).is_some_and(|value| *value != false && *value != 0) {
+            return Err(invalid_request(format!(
+                "`{key}` is not supported: the answer has no log probabilities"
+            )));
+        }
+    }
+    if let Some(option) = request.extra.get("stream_options").and_then(unknown_option) {
+        return Err(invalid_request(format!(
+            "`stream_options.{option}` is not supported: only include_usage is"
+        )));
+    }
     if let Some(tokens) = request.max_tokens.filter(|n| !(1..=MAX_TOKENS).contains(n)) {
         return Err(invalid_request(format!(
             "max_tokens: {tokens} is not between 1 and {MAX_TOKENS}"
@@ -91,6 +104,15 @@ pub(crate) fn validate_request(request: &ModelRequest) -> Result<(), ModelError>
         return Err(invalid_request("messages must not be empty"));
     }
     Ok(())
+}
+
+/// Returns an option of a stream that is set and that no part of this server reads. Padding against the measurement of
+/// chunk sizes is off, whatever is asked.
+fn unknown_option(options: &Value) -> Option<&String> {
+    let mut options = options.as_object()?.iter();
+    let is_set = |value: &Value| *value != false && !value.is_null();
+    let found = options.find(|(name, value)| *name != "include_obfuscation" && is_set(value));
+    found.map(|(name, _)| name)
 }
 
 /// Rejects what an agent that accepts only text cannot process.
@@ -139,7 +161,7 @@ fn invalid_request(message: impl Into<String>) -> ModelError {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
     use windlass_wire::Route;
 
     use super::*;
@@ -176,6 +198,14 @@ mod tests {
         check_rejected(json!({ "max_tokens": 0 }), "max_tokens");
         check_rejected(json!({ "max_tokens": 1_u64 << 40 }), "max_tokens");
         check_rejected(json!({ "functions": [] }), "`tools`");
+        check_rejected(json!({ "logprobs": true }), "log probabilities");
+        check_rejected(json!({ "top_logprobs": 3 }), "log probabilities");
+        check_rejected(
+            json!({ "stream": true, "stream_options": { "include_thoughts": true } }),
+            "stream_options.include_thoughts",
+        );
+        let plain = json!({ "logprobs": false, "stream_options": { "include_usage": true } });
+        assert!(validate_request(&chat(plain)).is_ok());
         assert!(validate_request(&chat(json!({ "n": 1, "max_tokens": 5, "user": "u" }))).is_ok());
     }
 

@@ -15,6 +15,8 @@ pub struct ModelEntry<'a> {
     pub title: &'a str,
     /// The owner.
     pub owner: &'a str,
+    /// What it supports, in Ollama's words; empty if that is not known.
+    pub capabilities: &'a [&'a str],
 }
 
 /// Renders a list that OpenAI, Anthropic and Google clients can all read: they use the same path.
@@ -29,6 +31,7 @@ pub fn models(entries: &[ModelEntry<'_>]) -> Value {
 /// Renders one model, for OpenAI, Anthropic and Google clients.
 pub fn model(entry: &ModelEntry<'_>) -> Value {
     json!({
+        "capabilities": entry.capabilities,
         // OpenAI
         "id": entry.id, "object": "model", "created": DEFAULT_CREATED_SECS, "owned_by": entry.owner,
         // Anthropic

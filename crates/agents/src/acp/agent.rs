@@ -1,6 +1,7 @@
 //! One configured agent: creates and resumes its sessions, and starts their processes.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -22,7 +23,8 @@ use super::{installation, resume_guard};
 use crate::program::launch::{self, Launch};
 use crate::program::pool::{Pool, PoolLimits};
 use crate::program::processes::Processes;
-use crate::program::{CommandLine, instructions, version_cache};
+use crate::program::state_dirs::StateDirs;
+use crate::program::{CommandLine, instructions, template, version_cache};
 use crate::session_table::SessionTable;
 use crate::{AgentContext, ProgramSettings};
 
@@ -78,9 +80,7 @@ impl AcpAgent {
         let (policy, rules) = self.permissions(options);
         ProcessKey {
             cwd,
-            model: self
-                .model(options)
-                .filter(|_| self.preset.quirks.model_is_launch_arg),
+            model: self.model(options).filter(|_| self.model_is_launch_arg()),
             asks_permission: policy != PermissionPolicy::Allow || !rules.is_empty(),
             access: options.effective_access(self.settings.permissions.as_ref()),
             readable: options.readable.clone(),
@@ -93,6 +93,11 @@ impl AcpAgent {
             .model
             .clone()
             .or_else(|| self.settings.model.clone())
+    }
+
+    /// Returns `true` if the model is chosen when the process is started.
+    fn model_is_launch_arg(&self) -> bool {
+        self.preset.quirks.model_is_launch_arg || template::uses(&self.settings, template::MODEL)
     }
 
     fn permissions<'a>(
@@ -134,9 +139,12 @@ impl AcpAgent {
         let program = installation::find(preset, &self.settings, &self.context)?;
         let keys = launch::api_keys(preset.program, &self.settings, &self.context)?;
         let model = key.model.as_deref().or(self.settings.model.as_deref());
+        let dirs = StateDirs::new(preset.program, &self.settings, &self.context);
+        let default_state_dir = dirs.dirs.first().filter(|_| dirs.moved_to.is_none());
         let launch_context = LaunchContext {
+            default_state_dir: default_state_dir.map(PathBuf::as_path),
             endpoint: launch::endpoint(&self.settings, &keys),
-            model: model.filter(|_| preset.quirks.model_is_launch_arg),
+            model: model.filter(|_| self.model_is_launch_arg()),
             cwd: &key.cwd,
             asks_permission: key.asks_permission,
             mechanism: self.context.sandbox().mechanism(),
@@ -151,6 +159,7 @@ impl AcpAgent {
             path: &program.path,
             context: &self.context,
             settings: &self.settings,
+            model,
             cwd: &key.cwd,
             access: key.access,
             readable: &key.readable,
@@ -163,9 +172,17 @@ impl AcpAgent {
         let (spec, _) = launch.spec()?;
         let child = self.processes.start(preset.program, &self.context, spec)?;
         let number = self.connections.fetch_add(1, Ordering::Relaxed) + 1;
-        let connection = Connection::open(child, preset.name(), number).await?;
+        let connection = Connection::open(child, self.label(&program.path), number).await?;
         let _ = self.info.set(connection.info.clone());
         Ok(connection)
+    }
+
+    /// Returns the agent's name for messages, and whether it has a preset: one without is named by its program.
+    fn label(&self, program: &str) -> (String, bool) {
+        let is_known = !self.preset.program.programs.is_empty();
+        let file = Path::new(program).file_name().and_then(OsStr::to_str);
+        let name = file.filter(|_| !is_known);
+        (name.unwrap_or(self.preset.name()).to_owned(), is_known)
     }
 
     pub(super) async fn new_session(&self, options: SessionOptions) -> Result<SessionId> {
@@ -307,9 +324,7 @@ impl AcpAgent {
         let configured_mode = self.settings.mode.as_deref().filter(|_| !is_requested);
         let access = options.effective_access(self.settings.permissions.as_ref());
         let is_read_only = access == DirAccess::ReadOnly && configured_mode.is_none();
-        let model = self
-            .model(options)
-            .filter(|_| !self.preset.quirks.model_is_launch_arg);
+        let model = self.model(options).filter(|_| !self.model_is_launch_arg());
         let requested = RequestedOptions {
             mode: configured_mode.or(by_policy),
             is_read_only,

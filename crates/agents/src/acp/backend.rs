@@ -18,7 +18,7 @@ use super::presets::{GENERIC, PRESETS};
 use super::session::SessionInfo;
 use super::turn::AcpTurn;
 use super::{installation, recognize};
-use crate::program::{Installation, Version, launch, version_cache};
+use crate::program::{Installation, Version, launch, login, version_cache};
 use crate::{AgentContext, ProgramSettings};
 
 /// Time limit for creating a session and its process: on a busy machine some agents take more than a minute.
@@ -196,9 +196,7 @@ pub fn factory(
         let settings = ProgramSettings::from_value(config)?;
         let preset = select_preset(preset, &settings)?;
         let known = preset.unwrap_or(&GENERIC);
-        if settings.endpoint.is_some() && known.program.endpoint.is_none() {
-            return Err(launch::endpoint_unsupported(known.name()));
-        }
+        launch::check_endpoint(known.program, &settings)?;
         let programs = known.program.programs;
         if programs.is_empty() && settings.command.is_empty() && settings.bin.is_none() {
             return Err(installation::missing_command());
@@ -207,7 +205,8 @@ pub fn factory(
         let handle = AgentHandle::wrap(AcpBackend::new(preset, settings, context.clone()));
         let limits = handle.limits();
         Ok(handle.with_limits(TurnLimits {
-            open: OPEN_TIMEOUT,
+            // The start of the agent has the limit of a turn, if that is shorter.
+            open: timeout.map_or(OPEN_TIMEOUT, |timeout| timeout.min(OPEN_TIMEOUT)),
             deadline: timeout.unwrap_or(limits.deadline),
             ..limits
         }))
@@ -233,6 +232,7 @@ pub async fn probe(
         version: installation::version(known, &program, &settings, context).await?,
         transport: "acp",
         capabilities: known.capabilities,
+        login: login::find(known.program, &settings, context),
     };
     if found.version.is_none() {
         let cacheable = settings.command.is_empty();

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::schema::{
-    AgentCapabilities, AuthMethod, Implementation, InitializeRequest, InitializeResponse,
-    RequestPermissionRequest,
+    AgentCapabilities, AuthMethod, ClientCapabilities, ClientSessionCapabilities, Implementation,
+    InitializeRequest, InitializeResponse, NoticeCapabilities, RequestPermissionRequest,
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{Agent, Client, ErrorCode as ErrorCodes, JsonRpcRequest, Lines};
@@ -29,7 +29,9 @@ pub(super) struct Connection {
     /// Distinguishes it from the other connections of the agent.
     pub(super) number: u64,
     /// The agent's name, for messages.
-    pub(super) agent: &'static str,
+    pub(super) agent: String,
+    /// Whether the agent has a preset.
+    is_known: bool,
     pub(super) router: Arc<SessionRouter>,
     client: ConnectionTo<Agent>,
     driver: AbortOnDrop,
@@ -49,7 +51,11 @@ pub(super) struct AgentInfo {
 
 impl Connection {
     /// Connects to a process that was just started.
-    pub(super) async fn open(mut child: Child, agent: &'static str, number: u64) -> Result<Self> {
+    pub(super) async fn open(
+        mut child: Child,
+        (agent, is_known): (String, bool),
+        number: u64,
+    ) -> Result<Self> {
         let router = Arc::new(SessionRouter::new());
         let pipe = child.stdin.take().ok_or_else(|| {
             Error::agent(ErrorCode::BackendError, "the agent has no standard input")
@@ -96,8 +102,9 @@ impl Connection {
         let driver = AbortOnDrop(driver.abort_handle());
         let mut connection = Self {
             number,
+            client: client.await.map_err(|_| disconnected_error(&agent))?,
             agent,
-            client: client.await.map_err(|_| disconnected_error(agent))?,
+            is_known,
             router,
             driver,
             retired: AtomicBool::new(false),
@@ -107,15 +114,19 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Initializes the protocol: version 1, without files and terminals on the client side.
+    /// Initializes the protocol: version 1, with notices, without files and terminals on the client side.
     async fn initialize(&self) -> Result<AgentInfo> {
         let client_info = Implementation::new("windlass", env!("CARGO_PKG_VERSION"));
-        let request = InitializeRequest::new(ProtocolVersion::V1).client_info(client_info);
+        // Without it, agents write their notices into the answer.
+        let notices = ClientSessionCapabilities::new().notices(NoticeCapabilities::new());
+        let request = InitializeRequest::new(ProtocolVersion::V1)
+            .client_info(client_info)
+            .client_capabilities(ClientCapabilities::new().session(notices));
         let wrong_version = |version: &str| {
             let problem = format!(
                 "it uses {version} of ACP, expected version 1: install another version of the agent"
             );
-            unavailable(self.agent, problem)
+            unavailable(&self.agent, problem)
         };
         let response: InitializeResponse =
             match self.client.send_request(request).block_task().await {
@@ -123,6 +134,10 @@ impl Connection {
                 // The protocol's crate rejected the version.
                 Err(error) if error.code == ErrorCodes::INVALID_REQUEST => {
                     return Err(wrong_version("another version"));
+                }
+                Err(error) if error.code == ErrorCodes::METHOD_NOT_FOUND => {
+                    let problem = "it does not speak ACP: check `command` and its arguments";
+                    return Err(unavailable(&self.agent, problem.to_owned()));
                 }
                 Err(error) => return Err(self.request_error(error).await),
             };
@@ -172,19 +187,27 @@ impl Connection {
                 error.data.as_ref(),
                 &self.info.auth,
             );
-            return outcome::with_state_hint(self.agent, event);
+            return self.with_state_hint(event);
         }
         // The exit status is known shortly after the end of the output.
         match tokio::time::timeout(super::router::EXIT_TIMEOUT * 2, self.router.wait_ended()).await
         {
             Ok(end) => self.end_event(end),
-            Err(_) => disconnected_error(self.agent).into(),
+            Err(_) => disconnected_error(&self.agent).into(),
         }
     }
 
     /// Returns the terminal event of a turn that was running when the process ended.
     fn end_event(&self, end: &ConnectionEnd) -> windlass_core::AgentEvent {
-        outcome::with_state_hint(self.agent, end.to_event(self.agent))
+        self.with_state_hint(end.to_event(&self.agent))
+    }
+
+    /// Adds the hint about the agent's directories to an error of an agent without a preset.
+    fn with_state_hint(&self, event: windlass_core::AgentEvent) -> windlass_core::AgentEvent {
+        if self.is_known {
+            return event;
+        }
+        outcome::with_state_hint(event)
     }
 
     /// Returns the client, for messages that need no response now.

@@ -74,6 +74,8 @@ fn replay(agent: &str, recording: &str) -> Vec<AgentEvent> {
                     stopped: false,
                     denied: None,
                     usage,
+                    used_tool: updates.used_tool(),
+                    context: updates.context,
                 };
                 events.push(outcome::terminal(&response, summary));
                 updates = UpdateParser::new(quirks);

@@ -29,6 +29,8 @@ mod connection;
 mod fixture_tests;
 mod installation;
 mod outcome;
+#[cfg(test)]
+mod outcome_tests;
 mod permission;
 mod preset;
 mod presets;

@@ -30,13 +30,8 @@ pub(super) fn error_event(
     data: Option<&Value>,
     auth: &[AuthMethod],
 ) -> AgentEvent {
-    let details = data.and_then(|data| {
-        data["details"]
-            .as_str()
-            .or_else(|| data["message"].as_str())
-    });
-    let message = match details {
-        Some(details) if !message.contains(details) => format!("{message}: {details}"),
+    let message = match data.and_then(|data| details(data, message)) {
+        Some(details) if !message.contains(&*details) => format!("{message}: {details}"),
         _ => message.to_owned(),
     };
     match code {
@@ -57,6 +52,35 @@ pub(super) fn error_event(
             event => event,
         },
     }
+}
+
+/// Fields of `error.data` that describe the error, the most usual one first.
+const DETAIL_FIELDS: &[&str] = &["details", "message", "reason", "error", "description"];
+
+/// Messages that say nothing without the error's data.
+const VAGUE_MESSAGES: &[&str] = &[
+    "invalid params",
+    "invalid request",
+    "internal error",
+    "server error",
+    "",
+];
+
+/// How many characters of an error's data are shown if no field of it is known.
+const MAX_DATA_CHARS: usize = 500;
+
+/// Returns what an error's data adds to its message.
+fn details(data: &Value, message: &str) -> Option<String> {
+    if let Some(text) = data.as_str() {
+        return Some(text.to_owned()).filter(|text| !text.is_empty());
+    }
+    let mut texts = DETAIL_FIELDS.iter().filter_map(|name| data[*name].as_str());
+    if let Some(text) = texts.next() {
+        return Some(text.to_owned());
+    }
+    let is_vague = VAGUE_MESSAGES.contains(&message.trim().to_lowercase().as_str());
+    let is_empty = data.is_null() || data.as_object().is_some_and(serde_json::Map::is_empty);
+    (is_vague && !is_empty).then(|| data.to_string().chars().take(MAX_DATA_CHARS).collect())
 }
 
 /// Returns an HTTP status from an error's fields.
@@ -110,7 +134,7 @@ const HIDDEN_STATE_PHRASES: &[&str] = &[
 
 /// Adds how to make an agent's own directory available to an error that may be about it. Only for an agent without a
 /// preset: the state of a known agent is visible.
-pub(super) fn with_state_hint(agent: &str, event: AgentEvent) -> AgentEvent {
+pub(super) fn with_state_hint(event: AgentEvent) -> AgentEvent {
     let AgentEvent::Error {
         code,
         message,
@@ -124,7 +148,7 @@ pub(super) fn with_state_hint(agent: &str, event: AgentEvent) -> AgentEvent {
         || HIDDEN_STATE_PHRASES
             .iter()
             .any(|phrase| lower.contains(phrase));
-    let message = if is_about_state && agent == known::UNKNOWN.name {
+    let message = if is_about_state {
         format!("{message}; {STATE_HINT}")
     } else {
         message
@@ -157,6 +181,17 @@ pub(super) struct TurnSummary {
     /// The tool that was denied.
     pub(super) denied: Option<String>,
     pub(super) usage: Option<Usage>,
+    /// Whether the agent used a tool.
+    pub(super) used_tool: bool,
+    /// How full the model's context is, as the agent reported it last.
+    pub(super) context: Option<ContextSize>,
+}
+
+/// How full a model's context is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ContextSize {
+    pub(super) used: u64,
+    pub(super) size: u64,
 }
 
 /// Returns the terminal event.
@@ -192,10 +227,27 @@ pub(super) fn terminal(response: &PromptResponse, summary: TurnSummary) -> Agent
         StopReason::MaxTurnRequests => "max_turn_requests",
         _ => "end_turn",
     };
+    let wrote = summary
+        .usage
+        .as_ref()
+        .is_some_and(|it| it.output_tokens > 0);
+    if reason == "end_turn" && summary.text.trim().is_empty() && !summary.used_tool && !wrote {
+        return AgentEvent::Error {
+            code: ErrorCode::BackendError,
+            message: "the agent ended the turn without an answer and without using a tool: its model may have \
+                      failed, see the agent's own log or login"
+                .to_owned(),
+            recoverable: true,
+        };
+    }
+    let mut metadata = json!({ "stop_reason": reason });
+    if let Some(ContextSize { used, size }) = summary.context {
+        metadata["context"] = json!({ "used": used, "size": size });
+    }
     AgentEvent::Result {
         text: summary.text,
         usage: summary.usage,
-        metadata: json!({ "stop_reason": reason }),
+        metadata,
     }
 }
 
@@ -215,7 +267,11 @@ pub(super) fn usage(response: &PromptResponse, quirks: &Quirks) -> Option<Usage>
             ..Usage::default()
         });
     }
-    let counts = response.usage.as_ref()?;
+    let Some(counts) = response.usage.as_ref() else {
+        let mut usage = meta_usage(response.meta.as_ref()?)?;
+        without_cached(&mut usage, quirks);
+        return Some(usage);
+    };
     let mut usage = Usage {
         input_tokens: counts.input_tokens,
         output_tokens: counts.output_tokens,
@@ -230,15 +286,30 @@ pub(super) fn usage(response: &PromptResponse, quirks: &Quirks) -> Option<Usage>
     Some(usage)
 }
 
+/// Returns the counts in a response's `_meta`, at whatever name the agent puts them.
+fn meta_usage(meta: &Meta) -> Option<Usage> {
+    let nested = meta.values().flat_map(|value| {
+        let inner = value.as_object().into_iter().flat_map(|it| it.values());
+        std::iter::once(value).chain(inner)
+    });
+    nested.into_iter().find_map(counts)
+}
+
+/// Returns the counts in an object that has them under one of the usual names.
+fn counts(value: &Value) -> Option<Usage> {
+    let number = |names: &[&str]| names.iter().find_map(|name| value[*name].as_u64());
+    Some(Usage {
+        input_tokens: number(&["inputTokens", "input_tokens", "prompt_tokens"])?,
+        output_tokens: number(&["outputTokens", "output_tokens", "completion_tokens"])?,
+        cache_read_tokens: number(&["cachedReadTokens", "cache_read_tokens", "cached_tokens"]),
+        cache_write_tokens: number(&["cachedWriteTokens", "cache_write_tokens"]),
+        ..Usage::default()
+    })
+}
+
 /// Returns the usage of one model call, as counted in the `_meta` of a text chunk.
 pub(super) fn chunk_usage(meta: Option<&Meta>, quirks: &Quirks) -> Option<Usage> {
-    let count = meta?.get("usage")?;
-    let mut usage = Usage {
-        input_tokens: count["inputTokens"].as_u64()?,
-        output_tokens: count["outputTokens"].as_u64()?,
-        cache_read_tokens: count["cachedReadTokens"].as_u64(),
-        ..Usage::default()
-    };
+    let mut usage = counts(meta?.get("usage")?)?;
     without_cached(&mut usage, quirks);
     Some(usage)
 }

@@ -41,6 +41,8 @@ pub struct LaunchContext<'a> {
     pub model: Option<&'a str>,
     /// The working directory.
     pub cwd: &'a Path,
+    /// The directory where the agent stores its state, unless the user or an endpoint moved it.
+    pub default_state_dir: Option<&'a Path>,
     /// Whether the agent must ask before it acts.
     pub asks_permission: bool,
     /// The sandbox mechanism.

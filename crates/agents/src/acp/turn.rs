@@ -189,7 +189,7 @@ impl AcpTurn {
         );
         let session = &self.session;
         let permission =
-            permission::permission_request(self.connection.agent, id, &session.cwd, tool, request);
+            permission::permission_request(&self.connection.agent, id, &session.cwd, tool, request);
         self.queue_events(events, None);
         if self.stopped {
             // Dropping it answers it as cancelled.
@@ -318,7 +318,8 @@ impl AcpTurn {
         let quirks = &self.agent.preset.quirks;
         let counted = match quirks.usage {
             UsageSource::Chunks => self.updates.chunk_usage.take(),
-            _ => outcome::usage(response, quirks),
+            // An agent that counts nowhere else may count each model call.
+            _ => outcome::usage(response, quirks).or_else(|| self.updates.chunk_usage.take()),
         };
         if quirks.errors_lack_message_id && counted.is_some() {
             let text = self.updates.release_held_error();
@@ -350,6 +351,8 @@ impl AcpTurn {
             stopped: self.stopped,
             denied: self.denied.take(),
             usage,
+            used_tool: self.updates.used_tool(),
+            context: self.updates.context,
         };
         let end = outcome::terminal(response, summary);
         self.finish(end);

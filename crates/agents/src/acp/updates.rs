@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use windlass_core::{AgentEvent, PlanEntry, PlanStatus, Usage};
 
 use super::outcome;
-use super::preset::{Quirks, UsageSource};
+use super::preset::Quirks;
 use super::tool::{ToolState, is_empty, text_of};
 use crate::program::failure;
 
@@ -31,6 +31,8 @@ pub(super) struct UpdateParser {
     pub(super) chunk_usage: Option<Usage>,
     /// The cost of the session so far.
     pub(super) cost: Option<f64>,
+    /// How full the model's context is.
+    pub(super) context: Option<outcome::ContextSize>,
 }
 
 impl UpdateParser {
@@ -44,6 +46,7 @@ impl UpdateParser {
             error_text: None,
             chunk_usage: None,
             cost: None,
+            context: None,
         }
     }
 
@@ -77,7 +80,19 @@ impl UpdateParser {
             SessionUpdate::UsageUpdate(update) => {
                 let cost = update.cost.as_ref().filter(|cost| cost.currency == "USD");
                 self.cost = cost.map(|cost| cost.amount).or(self.cost);
+                self.context = Some(outcome::ContextSize {
+                    used: update.used,
+                    size: update.size,
+                });
                 vec![other(&SessionUpdate::UsageUpdate(update))]
+            }
+            SessionUpdate::Notice(notice) => {
+                let message = match &notice.description {
+                    Some(description) => format!("{}: {description}", notice.title),
+                    None => notice.title.clone(),
+                };
+                let payload = json!({ "message": message, "severity": notice.severity });
+                vec![AgentEvent::custom("notice", payload)]
             }
             update => vec![other(&update)],
         }
@@ -123,6 +138,11 @@ impl UpdateParser {
         }
     }
 
+    /// Returns `true` if the agent used a tool in this turn.
+    pub(super) fn used_tool(&self) -> bool {
+        !self.tools.is_empty()
+    }
+
     /// Returns `true` if a start event is held back.
     pub(super) fn has_held_start(&self) -> bool {
         self.tools.iter().any(|tool| !tool.started)
@@ -161,9 +181,7 @@ impl UpdateParser {
     }
 
     fn text(&mut self, chunk: ContentChunk) -> Vec<AgentEvent> {
-        if self.quirks.usage == UsageSource::Chunks
-            && let Some(usage) = outcome::chunk_usage(chunk.meta.as_ref(), self.quirks)
-        {
+        if let Some(usage) = outcome::chunk_usage(chunk.meta.as_ref(), self.quirks) {
             *self.chunk_usage.get_or_insert_default() += &usage;
         }
         let Some(text) = text_of(&chunk.content) else {

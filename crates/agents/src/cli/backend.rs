@@ -14,7 +14,7 @@ use super::installation::CliInstallation;
 use super::plain_text;
 use super::profile::{CliProfile, IoMode};
 use super::turn::CliTurn;
-use crate::program::{Installation, launch};
+use crate::program::{Installation, launch, login};
 use crate::{AgentContext, ProgramSettings};
 
 /// One agent program with its settings.
@@ -123,9 +123,7 @@ pub fn factory(
         if let Some(preset) = settings.acp_preset(profile.name()) {
             return crate::acp::factory(Some(preset), context.clone())(config);
         }
-        if settings.endpoint.is_some() && profile.program.endpoint.is_none() {
-            return Err(launch::endpoint_unsupported(profile.name()));
-        }
+        launch::check_endpoint(profile.program, &settings)?;
         if let Some(default) = &profile.default_model {
             let model = settings.model.take();
             settings.model = model.or_else(|| Some(default.get(&context)));
@@ -151,5 +149,6 @@ pub async fn probe(
 ) -> Result<Installation> {
     let settings = ProgramSettings::from_value(config)?;
     let found = CliInstallation::find(profile, &settings, context).await?;
-    Ok(found.into_installation(profile))
+    let login = login::find(profile.program, &settings, context);
+    Ok(found.into_installation(profile, login))
 }

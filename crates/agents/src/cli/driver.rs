@@ -233,6 +233,7 @@ impl CliDriver {
             path: &installation.path,
             context: &self.context,
             settings: &self.settings,
+            model: run.model,
             cwd: run.cwd,
             access: run.access,
             readable: run.readable,

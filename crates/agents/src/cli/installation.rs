@@ -3,7 +3,7 @@
 use windlass_core::{Capabilities, Error, Result};
 
 use super::profile::{CliProfile, Transport};
-use crate::program::{Installation, Version, find};
+use crate::program::{Installation, Login, Version, find};
 use crate::{AgentContext, ProgramSettings};
 
 /// An installed agent with its transport.
@@ -37,13 +37,14 @@ impl CliInstallation {
     }
 
     /// Converts it for users.
-    pub(super) fn into_installation(self, profile: &CliProfile) -> Installation {
+    pub(super) fn into_installation(self, profile: &CliProfile, login: Login) -> Installation {
         Installation {
             name: profile.name(),
             program: self.path,
             version: Some(self.version),
             transport: self.transport.name,
             capabilities: self.transport.capabilities,
+            login,
         }
     }
 }

@@ -1,12 +1,16 @@
 //! A model behind HTTP as a [`CompletionModel`].
 
+use std::sync::Arc;
+
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
+use serde_json::{Map, Value};
 use windlass_core::{TraceCollector, TurnTrace};
 use windlass_wire::{ErrorKind, ModelError, ModelEvent, ModelRequest};
 
+use super::completion::EmbeddingCall;
 use super::traced::{TracedResponse, traced};
-use super::{CompletionModel, ModelAgent, mode};
+use super::{CompletionModel, ModelAgent, ModelKind, mode};
 
 /// Dialect-specific fields that a caller may set. They only change how a model reasons. Fields that set a URL, a header
 /// or a key must not be added.
@@ -30,6 +34,22 @@ impl CompletionModel for ModelAgent {
         let trace = TurnTrace::start(&shared.clock, "answer", shared.kind.name());
         let step = TracedResponse::start(trace, nodes, shared.settings.prices());
         traced(ModelAgent::answer(self, request), step)
+    }
+
+    fn embed(&self, mut fields: Map<String, Value>) -> Option<EmbeddingCall> {
+        let shared = &self.shared;
+        if shared.kind == ModelKind::Anthropic {
+            return None;
+        }
+        let key = shared.require_key();
+        let model = shared.settings.model.as_deref();
+        let model = model.or(shared.kind.default_model()).unwrap_or_default();
+        fields.insert("model".to_owned(), model.into());
+        let client = Arc::clone(&shared.client);
+        Some(Box::pin(async move {
+            key.map_err(|error| ModelError::new(ErrorKind::Authentication, error.to_string()))?;
+            client.embed(&Value::Object(fields)).await
+        }))
     }
 }
 

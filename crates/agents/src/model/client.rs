@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use windlass_wire::{Dialect, ModelError, ModelEvent, ModelRequest, StreamDecoder};
+use serde_json::Value;
+use windlass_wire::{Dialect, ErrorKind, ModelError, ModelEvent, ModelRequest, StreamDecoder};
 
 use crate::http::{Client, ResponseBody};
 
@@ -51,6 +52,22 @@ impl ModelClient {
             queue: VecDeque::new(),
         };
         stream::unfold(response, ResponseStream::next).boxed()
+    }
+
+    /// Sends a request for embeddings. Ollama has OpenAI's path for them too.
+    pub(super) async fn embed(&self, body: &Value) -> Result<Value, ModelError> {
+        let response = self
+            .http
+            .post(Dialect::Chat, "/v1/embeddings", body.to_string())
+            .await?;
+        let body = response.read_all().await?;
+        let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if answer["data"].is_array() {
+            Ok(answer)
+        } else {
+            let message = "the response to a request for embeddings has no `data`";
+            Err(ModelError::new(ErrorKind::Protocol, message))
+        }
     }
 
     async fn send(&self, request: &ModelRequest) -> Result<ResponseBody, ModelError> {

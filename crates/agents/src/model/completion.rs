@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use futures::StreamExt;
+use futures::future::BoxFuture;
 use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
+use serde_json::{Map, Value};
 use windlass_core::{AgentHandle, Masker, TraceCollector};
-use windlass_wire::{ModelEvent, ModelRequest};
+use windlass_wire::{ModelError, ModelEvent, ModelRequest};
 
 use super::masked::MaskedEvents;
 
@@ -21,11 +23,21 @@ pub trait CompletionModel: Send + Sync {
         nodes: &TraceCollector,
     ) -> BoxStream<'static, ModelEvent>;
 
+    /// Returns the call for embeddings of this input, or `None` if the model's server has none. The fields are those of
+    /// OpenAI's API; the model is that of the settings.
+    fn embed(&self, fields: Map<String, Value>) -> Option<EmbeddingCall> {
+        let _ = fields;
+        None
+    }
+
     /// Answers the request without a trace.
     fn complete(&self, request: ModelRequest) -> BoxStream<'static, ModelEvent> {
         self.complete_traced(request, &TraceCollector::default())
     }
 }
+
+/// A call for embeddings. Dropping it ends the work.
+pub type EmbeddingCall = BoxFuture<'static, Result<Value, ModelError>>;
 
 /// The extension of a handle that provides its completion model.
 struct NativeCompletion(Arc<dyn CompletionModel>);
@@ -68,5 +80,17 @@ impl CompletionModel for MaskedModel {
         events
             .flat_map(move |event| futures::stream::iter(masked.push(event)))
             .boxed()
+    }
+
+    fn embed(&self, fields: Map<String, Value>) -> Option<EmbeddingCall> {
+        let masker = self.masker.clone();
+        let call = self.model.embed(fields)?;
+        let call = call.map(move |answer| {
+            answer.map_err(|mut error| {
+                masker.string(&mut error.message);
+                error
+            })
+        });
+        Some(call.boxed())
     }
 }

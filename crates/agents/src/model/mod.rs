@@ -56,7 +56,7 @@ use windlass_core::{DirAccess, Result, Tool, Toolbox};
 
 pub use agent::{ModelAgent, factory};
 pub(crate) use completion::with_completion_model;
-pub use completion::{CompletionModel, completion_model};
+pub use completion::{CompletionModel, EmbeddingCall, completion_model};
 pub use execute::{ExecSummary, execute, execute_in};
 pub use kind::ModelKind;
 pub use prices::Prices;

@@ -18,6 +18,8 @@ pub struct AgentProgram {
     pub probe: VersionProbe,
     /// Where it stores sessions and settings.
     pub state: StatePaths,
+    /// Files and directories in its first state directory of which one exists after a login.
+    pub credentials: &'static [&'static str],
     /// Names of the project's instruction files that are passed to the agent as text; see `instructions.rs`.
     pub instructions: &'static [&'static str],
     /// The hosts that it needs: its models and the renewal of its login.

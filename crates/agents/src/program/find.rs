@@ -7,6 +7,7 @@ use windlass_core::{Capabilities, Error, ErrorCode, Result};
 use windlass_sandbox::{self as sandbox, CommandSpec, Profile};
 
 use super::agent_program::{AgentProgram, VersionProbe};
+use super::login::Login;
 use super::state_dirs::StateDirs;
 use super::version::Version;
 use super::{failure, launch, version_cache};
@@ -29,6 +30,8 @@ pub struct Installation {
     pub transport: &'static str,
     /// What it supports over this transport.
     pub capabilities: Capabilities,
+    /// Its login.
+    pub login: Login,
 }
 
 /// Finds the program: the configured one, or else the first of the agent's programs that is installed.

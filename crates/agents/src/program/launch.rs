@@ -11,6 +11,7 @@ use windlass_sandbox::{CommandSpec, ProcessLimits, Profile, Stdin};
 use super::agent_program::AgentProgram;
 use super::command_line::{CommandLine, Endpoint};
 use super::state_dirs::{StateDirs, managed_home};
+use super::template;
 use crate::{AgentContext, ProgramSettings, network};
 
 /// Maximum lifetime of a process. The handle enforces the deadline of a turn; this limit is for processes
@@ -24,6 +25,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) path: &'a str,
     pub(crate) context: &'a AgentContext,
     pub(crate) settings: &'a ProgramSettings,
+    /// The session's model, if it is not that of the settings.
+    pub(crate) model: Option<&'a str>,
     pub(crate) cwd: &'a Path,
     /// What the agent may change in the working directory.
     pub(crate) access: DirAccess,
@@ -51,9 +54,10 @@ impl Launch<'_> {
         } = self;
         let keys = api_keys(program, settings, context)?;
         if let Some(endpoint) = endpoint(settings, &keys) {
-            let configure = program.endpoint;
-            let configure = configure.ok_or_else(|| endpoint_unsupported(program.name))?;
-            configure(&endpoint, &mut self.command);
+            check_endpoint(program, settings)?;
+            if let Some(configure) = program.endpoint {
+                configure(&endpoint, &mut self.command);
+            }
         }
         if let Some(home) = managed_home(program, settings, context) {
             write_home_files(&home, &self.home_files)?;
@@ -92,8 +96,8 @@ impl Launch<'_> {
         for (name, key) in keys {
             spec = spec.env(name, key.expose_secret());
         }
-        for (name, value) in &settings.extra_env {
-            spec = spec.env(name, value);
+        for (name, value) in template::expand(settings, context, self.model)? {
+            spec = spec.env(name, value.expose_secret());
         }
         Ok((spec, args))
     }
@@ -111,10 +115,21 @@ pub(crate) fn allow(
     writable.fold(readable.fold(profile, Profile::read), Profile::state)
 }
 
-/// Returns the error for an agent that does not support another endpoint.
-pub(crate) fn endpoint_unsupported(name: &str) -> Error {
-    let problem = format!("{name} does not support another endpoint: remove this setting");
-    Error::config("endpoint", problem)
+/// Checks that an agent supports another endpoint, if one is set: by itself or by a template in `extra_env`.
+pub(crate) fn check_endpoint(program: &AgentProgram, settings: &ProgramSettings) -> Result<()> {
+    let is_supported = program.endpoint.is_some() || template::uses(settings, template::ENDPOINT);
+    if settings.endpoint.is_none() || is_supported {
+        return Ok(());
+    }
+    let problem = if program.programs.is_empty() {
+        "name the variable by which the agent is told its endpoint, such as \
+         extra_env = { OPENAI_BASE_URL = \"{endpoint}/v1\" }, or remove this setting"
+            .to_owned()
+    } else {
+        let name = program.name;
+        format!("{name} does not support another endpoint: remove this setting")
+    };
+    Err(Error::config("endpoint", problem))
 }
 
 /// API keys by the variables that the agent reads.

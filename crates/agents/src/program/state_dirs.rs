@@ -81,6 +81,7 @@ pub(crate) fn managed_home(
     settings: &ProgramSettings,
     context: &AgentContext,
 ) -> Option<PathBuf> {
-    let is_managed = settings.endpoint.is_some();
+    // Where a program that is known only by its command stores its state is not known.
+    let is_managed = settings.endpoint.is_some() && !program.programs.is_empty();
     is_managed.then(|| context.state_dir().join(program.name))
 }

@@ -1,4 +1,5 @@
 mod acp;
+mod acp_settings;
 mod claude;
 mod codex;
 mod composer;

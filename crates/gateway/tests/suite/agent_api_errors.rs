@@ -23,7 +23,7 @@ async fn errors_have_the_status_and_format_of_their_endpoint() {
     for (prompt, status, expected) in [
         ("slow down", 429, "asked to wait 7 s"),
         ("time out", 408, "too long"),
-        ("no key", 424, "sign in"),
+        ("no key", 401, "sign in"),
         ("break", 502, "broke"),
     ] {
         let received = harness.chat("echo", prompt, json!({})).await;
@@ -52,7 +52,11 @@ async fn errors_have_the_status_and_format_of_their_endpoint() {
 #[tokio::test]
 async fn unknown_endpoint_error_lists_the_endpoints() {
     let harness = ApiHarness::new().await;
-    for path in ["/v1/embeddings", "/v1/audio/speech", "/v1/nothing/here"] {
+    for path in [
+        "/v1/images/generations",
+        "/v1/audio/speech",
+        "/v1/nothing/here",
+    ] {
         let received = harness.post(path, &json!({})).await;
         let error = check_error(&received, 404, "POST /v1/chat/completions");
         assert_eq!(error["error"]["code"], "unknown_endpoint", "{error}");
@@ -65,6 +69,34 @@ async fn unknown_endpoint_error_lists_the_endpoints() {
     let received = harness.post("/v1/messages/batches", &json!({})).await;
     let error = check_error(&received, 404, "POST /v1/messages,");
     assert_eq!(error["error"]["type"], "not_found_error", "{error}");
+}
+
+/// An agent has no embeddings, and neither has a model whose server has none; no field is ignored.
+#[tokio::test]
+async fn embeddings_of_an_agent_are_refused() {
+    let harness = ApiHarness::new().await;
+    for (body, status, expected) in [
+        (
+            json!({ "model": "echo", "input": "a" }),
+            404,
+            "echo has no embeddings",
+        ),
+        (
+            json!({ "model": "ecko", "input": "a" }),
+            404,
+            "did you mean echo?",
+        ),
+        (json!({ "model": "echo" }), 400, "input is missing"),
+        (json!({ "input": "a" }), 400, "model is missing"),
+        (
+            json!({ "model": "echo", "input": "a", "api_base": "http://evil" }),
+            400,
+            "api_base",
+        ),
+    ] {
+        let received = harness.post("/v1/embeddings", &body).await;
+        check_error(&received, status, expected);
+    }
 }
 
 #[tokio::test]

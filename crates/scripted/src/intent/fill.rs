@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::table::{PATH, ParamNames};
+use super::table::{ACTION, PATH, ParamNames};
 use crate::workdir::AgentWorkdir;
 
 /// The value of required text parameters that no script provides, such as the reason for a command.
@@ -13,10 +13,20 @@ const FILLER: &str = "As the script says.";
 pub(super) fn fill_input(
     schema: &Value,
     slots: &[(ParamNames, &str)],
+    action: Option<&str>,
     workdir: &AgentWorkdir,
 ) -> Option<Value> {
     let properties = schema.get("properties")?.as_object()?;
     let mut filled = Map::new();
+    // One tool for several actions, such as `view` and `create`.
+    if let Some((name, property)) = ACTION
+        .iter()
+        .find_map(|name| properties.get_key_value(*name))
+        && let Some(actions) = property.get("enum").and_then(Value::as_array)
+    {
+        let action = action.filter(|action| actions.iter().any(|known| known == action))?;
+        filled.insert(name.clone(), action.into());
+    }
     for (slot, value) in slots {
         let (name, property) = slot
             .iter()

@@ -38,6 +38,9 @@ const OLD: ParamNames = &["old_string", "oldString", "old_str", "old_text", "old
 /// The replacement.
 const NEW: ParamNames = &["new_string", "newString", "new_str", "new_text", "new"];
 
+/// The action of a tool that has several, if it is one of a list.
+pub(super) const ACTION: ParamNames = &["command", "action"];
+
 /// An MCP server.
 const SERVER: ParamNames = &["server", "serverName", "server_name"];
 /// The URI of a resource.
@@ -146,6 +149,16 @@ pub(super) fn slots(intent: &Intent) -> Vec<(ParamNames, &str)> {
         Intent::McpResources { server } => vec![(SERVER, server)],
         Intent::McpResource { server, uri } => vec![(SERVER, server), (URI, uri)],
         Intent::Mcp { .. } | Intent::Raw { .. } => Vec::new(),
+    }
+}
+
+/// Returns the name of an intent in a tool that has several actions.
+pub(super) fn action(intent: &Intent) -> Option<&'static str> {
+    match intent {
+        Intent::WriteFile { .. } => Some("create"),
+        Intent::EditFile { .. } => Some("str_replace"),
+        Intent::ReadFile { .. } => Some("view"),
+        _ => None,
     }
 }
 

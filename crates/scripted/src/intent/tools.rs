@@ -87,7 +87,7 @@ impl<'a> OfferedTools<'a> {
                 None
             }
             ToolInputSchema::Object(schema) => {
-                let input = fill::fill_input(schema, &slots, &self.workdir)?;
+                let input = fill::fill_input(schema, &slots, table::action(intent), &self.workdir)?;
                 Some(function(tool.name, &input))
             }
             ToolInputSchema::Text(_) => None,

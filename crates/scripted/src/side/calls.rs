@@ -34,7 +34,7 @@ pub(crate) enum SideReply {
 }
 
 /// All known side calls. The patterns are taken from the agents' requests or programs.
-static SIDE_CALLS: [SideCall; 12] = [
+static SIDE_CALLS: [SideCall; 13] = [
     SideCall {
         name: "claude: quota probe",
         pattern: SideCallPattern::PromptIs("quota"),
@@ -87,6 +87,13 @@ static SIDE_CALLS: [SideCall; 12] = [
     SideCall {
         name: "opencode: title",
         pattern: SideCallPattern::InstructionsContain("You are a title generator"),
+        reply: SideReply::Text("Scripted session"),
+    },
+    SideCall {
+        name: "vibe: title",
+        pattern: SideCallPattern::InstructionsContain(
+            "You write short, descriptive titles for coding-agent sessions",
+        ),
         reply: SideReply::Text("Scripted session"),
     },
     SideCall {

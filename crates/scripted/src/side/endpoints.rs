@@ -10,12 +10,14 @@ const MODEL: ModelEntry<'_> = ModelEntry {
     id: "scripted",
     title: "Scripted",
     owner: "windlass",
+    capabilities: &["completion", "tools"],
 };
 /// The model's name for Ollama clients.
 const TAG: ModelEntry<'_> = ModelEntry {
     id: "scripted:latest",
     title: "Scripted",
     owner: "scripted",
+    capabilities: &["completion", "tools"],
 };
 /// Approximate number of bytes per token.
 const TOKEN_BYTES: usize = 4;

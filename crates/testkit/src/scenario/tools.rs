@@ -29,7 +29,18 @@ pub(super) fn matches_tool(name: &str, tool: &str) -> bool {
     let Some(kind) = IntentKind::from_name(name).or(legacy) else {
         return false;
     };
-    kind.has_tool(tool) || IntentKind::Shell.has_tool(tool)
+    let has_tool = |kind: IntentKind| kind.has_tool(tool) || acp_kind(kind) == Some(tool);
+    has_tool(kind) || has_tool(IntentKind::Shell)
+}
+
+/// Returns the kind of the tool in ACP, which stands for the name of a tool that has none.
+fn acp_kind(kind: IntentKind) -> Option<&'static str> {
+    match kind {
+        IntentKind::Shell => Some("execute"),
+        IntentKind::WriteFile | IntentKind::EditFile => Some("edit"),
+        IntentKind::ReadFile => Some("read"),
+        _ => None,
+    }
 }
 
 /// Matches `mcp:server/tool`, however the agent joins the two.
@@ -78,6 +89,12 @@ mod tests {
             ("Bash", "Bash", true),
             ("shell", "exec_command", true),
             ("shell", "Write", false),
+            ("shell", "execute", true),
+            ("shell", "edit", false),
+            ("write_file", "edit", true),
+            ("edit_file", "edit", true),
+            ("read_file", "read", true),
+            ("write_file", "read", false),
             ("write_file", "apply_patch", true),
             ("Read", "read_file", true),
             ("read_file", "exec_command", true),

@@ -5,7 +5,7 @@ use futures::future::join_all;
 use serde::Serialize;
 use windlass_agents::composite::CompositeKind;
 use windlass_agents::model::{self, ModelKind};
-use windlass_agents::program::Installation;
+use windlass_agents::program::{Installation, Login};
 use windlass_agents::{AgentContext, acp, cli};
 use windlass_core::{Capabilities, Error};
 use windlass_server::{AgentCard, AgentHealth};
@@ -38,6 +38,12 @@ pub(super) struct AgentRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     transport: Option<&'static str>,
     pub(super) capabilities: Vec<&'static str>,
+    /// Its login, or how to log in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) login: Option<String>,
+    /// How to log in, if no login was found.
+    #[serde(skip)]
+    pub(super) login_hint: Option<&'static str>,
     pub(super) health: Health,
 }
 
@@ -94,7 +100,13 @@ impl AgentRow {
     /// Returns the table cells. The last one is long: the capabilities, or the problem.
     fn cells(&self) -> [Cell; 6] {
         let (health, rest) = match &self.health {
-            Health::Ok => (Cell::styled("ok", GOOD), self.capabilities.join(" ")),
+            Health::Ok => match self.login_hint {
+                Some(hint) => (
+                    Cell::styled("no login", WARNING),
+                    format!("no login found: {hint}"),
+                ),
+                None => (Cell::styled("ok", GOOD), self.capabilities.join(" ")),
+            },
             Health::Problem(problem) => (Cell::styled("problem", WARNING), problem.clone()),
         };
         let mark = if self.default { " (default)" } else { "" };
@@ -167,6 +179,8 @@ async fn row(app: &App<'_>, config: &Config, agent: &AgentConfig, configured: bo
         version: None,
         transport: kind(agent),
         capabilities: Vec::new(),
+        login: None,
+        login_hint: None,
         health: Health::Ok,
     };
     let capabilities = match app.open_agent(agent) {
@@ -183,6 +197,8 @@ async fn row(app: &App<'_>, config: &Config, agent: &AgentConfig, configured: bo
                 row.version = found.version;
                 row.transport = Some(found.transport);
                 row.capabilities = found.capabilities.names();
+                row.login_hint = found.login.as_ref().and_then(Login::hint);
+                row.login = found.login.map(|login| login.to_string());
             }
             Ok(None) => {}
             Err(error) => {
@@ -203,6 +219,7 @@ struct ProbeResult {
     version: Option<String>,
     transport: &'static str,
     capabilities: Capabilities,
+    login: Option<Login>,
 }
 
 impl From<Installation> for ProbeResult {
@@ -211,6 +228,7 @@ impl From<Installation> for ProbeResult {
             version: found.version.map(|version| version.to_string()),
             transport: found.transport,
             capabilities: found.capabilities,
+            login: Some(found.login).filter(|login| *login != Login::Unknown),
         }
     }
 }
@@ -228,6 +246,7 @@ async fn probe(
             version: None,
             transport: "http",
             capabilities,
+            login: None,
         }));
     }
     let is_acp = agent.settings.transport.as_deref() == Some("acp");

@@ -2,12 +2,12 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use windlass_core::{
-    AgentHandle, Clock, DirAccess, Error, EventReceiver, PermissionPolicy, Prompt, SessionId,
-    SessionOptions, SystemClock, escape_line,
+    AgentHandle, Clock, DirAccess, Error, ErrorCode, EventReceiver, PermissionPolicy, Prompt,
+    SessionId, SessionOptions, SystemClock, escape_line,
 };
 
 use super::app::App;
@@ -104,11 +104,25 @@ impl Ask {
         }
         let access = agent.access(&options);
         let mut interrupts = Interrupts::listen()?;
+        // The time limit is that of the command: starting the agent counts too.
+        let started = Instant::now();
+        let limit = self.timeout.or(agent.timeout());
+        let deadline = async {
+            match limit {
+                Some(limit) => tokio::time::sleep(limit).await,
+                None => std::future::pending().await,
+            }
+        };
         let session = tokio::select! {
             session = open_session(handle, self.session, options) => session?,
             () = interrupts.next() => return Err(Error::Cancelled.into()),
+            () = deadline => {
+                let seconds = limit.unwrap_or_default().as_secs();
+                let message = format!("{} did not start within {seconds} s", agent.name);
+                return Err(Error::agent(ErrorCode::Timeout, message).into());
+            }
         };
-        let timeout = self.timeout;
+        let timeout = limit.map(|limit| limit.saturating_sub(started.elapsed()));
         let printer = TurnPrinter::new(app.console, self.output, &agent.name);
         let printer = printer.with_access(access, self.read_only);
         let Some(call) = call else {

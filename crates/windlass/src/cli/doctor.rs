@@ -148,13 +148,22 @@ async fn configuration(app: &App<'_>) -> Vec<Check> {
     let rows = agents::rows(app).await.unwrap_or_default();
     for row in rows {
         let name = format!("agent {}", row.name);
-        checks.push(match row.health {
-            Health::Ok => check(&name, CheckStatus::Ok, format!("backend {}", row.backend)),
+        checks.push(match (row.health, row.login_hint) {
+            (Health::Ok, Some(hint)) => check(
+                &name,
+                CheckStatus::Warning,
+                format!("no login found: {hint}"),
+            ),
+            (Health::Ok, None) => {
+                let login = row.login.map(|login| format!(", {login}"));
+                let detail = format!("backend {}{}", row.backend, login.unwrap_or_default());
+                check(&name, CheckStatus::Ok, detail)
+            }
             // An agent that is not configured may be missing.
-            Health::Problem(problem) if !row.configured => {
+            (Health::Problem(problem), _) if !row.configured => {
                 check(&name, CheckStatus::Warning, problem)
             }
-            Health::Problem(problem) => check(&name, CheckStatus::Missing, problem),
+            (Health::Problem(problem), _) => check(&name, CheckStatus::Missing, problem),
         });
     }
     checks

@@ -8,8 +8,8 @@ use clap::{Args, Subcommand};
 use futures::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Value;
-use windlass_agents::AgentContext;
-use windlass_agents::cli::{self, CliProfile};
+use windlass_agents::model::ModelKind;
+use windlass_agents::{AgentContext, acp, cli};
 use windlass_core::Error;
 use windlass_scripted::ScriptedModel;
 use windlass_testkit::scenario::{
@@ -19,6 +19,7 @@ use windlass_testkit::scenario::{
 
 use super::app::App;
 use super::exit::{CliError, Exit};
+use super::scripted;
 use crate::config::AgentConfig;
 
 #[derive(Debug, Args)]
@@ -84,17 +85,15 @@ impl Run {
         if agent.backend == "mock" && agent.settings.expectations.is_none() {
             return Ok(Box::new(ScriptedSubject));
         }
-        let profile = cli::PROFILES
-            .iter()
-            .find(|profile| profile.name() == agent.backend);
-        Ok(match (profile, &app.machine) {
-            (Some(profile), Ok(context)) if !self.own_model => Box::new(ScriptedModelSubject {
-                profile,
-                context: context.clone(),
-                agent,
-            }),
-            _ => Box::new(app.open_agent(&agent)?),
-        })
+        if self.own_model || !calls_model(&agent) {
+            return Ok(Box::new(app.open_agent(&agent)?));
+        }
+        let subject = ScriptedModelSubject {
+            machine: app.machine.clone(),
+            agent,
+        };
+        subject.check()?;
+        Ok(Box::new(subject))
     }
 
     fn show(&self, app: &App<'_>, report: &ScenarioReport) -> Result<Exit, CliError> {
@@ -127,22 +126,51 @@ fn with_old_names(report: &impl Serialize) -> Value {
     report
 }
 
+/// Returns `true` if the agent calls a model, which a scenario replaces by its script.
+fn calls_model(agent: &AgentConfig) -> bool {
+    let backend = agent.backend.as_str();
+    agent.composite.is_some()
+        || backend == "acp"
+        || acp::preset(backend).is_some()
+        || cli::PROFILES
+            .iter()
+            .any(|profile| profile.name() == backend)
+        || ModelKind::ALL.iter().any(|kind| kind.name() == backend)
+}
+
 /// A real agent whose model is scripted by each scenario.
 struct ScriptedModelSubject {
-    profile: &'static CliProfile,
-    context: AgentContext,
+    machine: Result<AgentContext, String>,
     agent: AgentConfig,
 }
 
-/// Placeholder name for the key variable: the scripted model needs no key.
-const NO_KEY: &str = "WINDLASS_SCRIPTED_KEY";
+impl ScriptedModelSubject {
+    /// Rejects an agent that would ask its own model, because the scenario does not expect those answers and they may
+    /// cost money.
+    fn check(&self) -> Result<(), CliError> {
+        let name = &self.agent.name;
+        let problem = if self.agent.composite.is_some() {
+            "the models of a composite's nodes cannot be scripted".to_owned()
+        } else {
+            match scripted::agent(&self.machine, &self.agent, "http://127.0.0.1:9") {
+                Err(Error::Config { key, problem }) if key == "endpoint" => problem,
+                Err(error) => return Err(error.into()),
+                Ok(_) => return Ok(()),
+            }
+        };
+        Err(CliError::usage(format!(
+            "{name}: its model cannot be replaced by the scenario's script: {problem}; or pass --own-model to ask the \
+             agent's own model"
+        )))
+    }
+}
 
 /// Additional time for a program to start on a busy machine.
 const STARTUP_ALLOWANCE: Duration = Duration::from_secs(30);
 
 impl ScenarioSubject for ScriptedModelSubject {
     fn name(&self) -> String {
-        self.profile.name().to_owned()
+        self.agent.backend.clone()
     }
 
     fn extra_time(&self) -> Duration {
@@ -158,14 +186,7 @@ impl ScenarioSubject for ScriptedModelSubject {
             let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
             let model = ScriptedModel::start(script, loopback).await;
             let model = model.map_err(|error| Error::InvalidInput(error.to_string()))?;
-            let mut agent = self.agent.clone();
-            agent.settings.endpoint = Some(format!("{}/v1", model.url()));
-            agent.settings.api_key_env = Some(NO_KEY.to_owned());
-            let agent_context = self
-                .context
-                .clone()
-                .with_secrets(|_| Some("scripted".into()));
-            let handle = cli::factory(self.profile, agent_context)(&agent.table())?;
+            let handle = scripted::agent(&self.machine, &self.agent, &model.url())?;
             Ok(PreparedAgent {
                 handle,
                 end: None,

@@ -46,6 +46,7 @@ mod real_acp_sdk;
 mod real_best_of;
 mod real_composite;
 mod real_dashboard;
+mod real_matrix;
 mod real_mcp;
 mod real_review;
 mod real_scenarios;

@@ -27,8 +27,13 @@ pub(crate) fn programs_of(tier: &str) -> PathBuf {
     let output = Command::new(setup).args(["--only", tier]).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{stderr}");
-    let dir = root().join(".cache").join(tier).join("node_modules/.bin");
-    dir.canonicalize().unwrap()
+    let dir = root().join(".cache").join(tier).canonicalize().unwrap();
+    let packages = dir.join("node_modules/.bin");
+    if packages.exists() {
+        packages
+    } else {
+        dir.join("bin")
+    }
 }
 
 /// Runs a directory of the library. The home directory is not below the directory for temporary files, because

@@ -35,6 +35,11 @@ impl Server {
         self.model.url()
     }
 
+    /// Returns how many requests the model has received.
+    pub(crate) fn request_count(&self) -> usize {
+        self.model.requests().len()
+    }
+
     /// Stops the server and checks that every request was expected and every turn used.
     #[track_caller]
     pub(crate) fn finish(self) {

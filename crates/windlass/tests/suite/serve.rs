@@ -217,7 +217,7 @@ fn agents_are_served_as_models_with_same_guard() {
     assert_eq!(traces[0]["agent"], "player", "{traces}");
     let (status, unknown) = serving.request("GET", "/v1/models/plaier", None);
     assert_eq!(status, 404, "{unknown}");
-    let (status, unknown) = serving.request("POST", "/v1/embeddings", Some(&json!({})));
+    let (status, unknown) = serving.request("POST", "/v1/audio/speech", Some(&json!({})));
     assert_eq!(status, 404, "{unknown}");
     assert_eq!(unknown["error"]["code"], "unknown_endpoint", "{unknown}");
     assert_eq!(serving.terminate().0, Some(0));

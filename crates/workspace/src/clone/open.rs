@@ -231,9 +231,14 @@ pub(crate) fn work_name(root: &Path) -> String {
     name.into()
 }
 
-/// Returns the patterns that the project's checkout excludes, and the output of its build tool.
+/// Where agents keep sessions and logs in the directory that they work in: never part of a change, because they contain
+/// whole conversations.
+const AGENT_RECORDS: &str = "\n/.fast-agent/sessions/\n/.aider.chat.history.md\n/.aider.input.history\n/.aider.tags.cache*/\n";
+
+/// Returns the patterns that the project's checkout excludes, the records of agents, and the output of its build tool.
 fn exclude_patterns(repository: &Repository) -> Option<String> {
     let mut patterns = repository.exclude().unwrap_or_default();
+    patterns.push_str(AGENT_RECORDS);
     if repository.root.join("Cargo.toml").is_file() {
         patterns.push_str("\n/target/\n");
     }

@@ -1,13 +1,20 @@
 //! The table of built-in presets.
 
+mod auggie;
 mod claude;
+mod cline;
 mod codex;
 mod copilot;
 mod cursor;
+mod fast_agent;
 mod gemini;
 mod goose;
+mod kimi;
 mod opencode;
+mod openhands;
+mod pi;
 mod qwen;
+mod vibe;
 
 use windlass_core::Capabilities;
 
@@ -24,6 +31,13 @@ pub const PRESETS: &[&Preset] = &[
     &copilot::PRESET,
     &goose::PRESET,
     &cursor::PRESET,
+    &kimi::PRESET,
+    &pi::PRESET,
+    &vibe::PRESET,
+    &fast_agent::PRESET,
+    &openhands::PRESET,
+    &auggie::PRESET,
+    &cline::PRESET,
 ];
 
 const COMMON_CAPABILITIES: Capabilities = Capabilities {

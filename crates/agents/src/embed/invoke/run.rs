@@ -44,6 +44,7 @@ impl CliRun<'_> {
             path: self.path,
             context: self.context,
             settings: self.settings,
+            model: None,
             cwd: &cwd,
             access: self.access,
             readable: &[],

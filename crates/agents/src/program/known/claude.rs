@@ -26,6 +26,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         files: &[".claude.json"],
         sessions: Some("projects"),
     },
+    credentials: &[".credentials.json"],
     instructions: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
     hosts: HOSTS,
     keys: &[KEY, "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],

@@ -24,6 +24,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         files: &[],
         sessions: Some("sessions"),
     },
+    credentials: &["auth.json"],
     instructions: &["AGENTS.md"],
     hosts: HOSTS,
     keys: &[KEY, "CODEX_API_KEY"],

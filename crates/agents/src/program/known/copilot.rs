@@ -18,6 +18,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         files: &[],
         sessions: None,
     },
+    credentials: &["config.json#logged_in_users"],
     instructions: &[],
     hosts: &[
         "*.githubcopilot.com",

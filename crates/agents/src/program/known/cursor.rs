@@ -30,6 +30,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         files: &[],
         sessions: None,
     },
+    credentials: &["../.config/cursor/auth.json", "auth.json"],
     // Cursor reads them on its own.
     instructions: &[],
     hosts: HOSTS,

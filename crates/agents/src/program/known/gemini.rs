@@ -17,6 +17,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         files: &[],
         sessions: None,
     },
+    credentials: &["oauth_creds.json"],
     instructions: &[],
     hosts: &[
         "accounts.google.com",

@@ -17,6 +17,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         files: &[],
         sessions: None,
     },
+    credentials: &["config.yaml"],
     instructions: &[],
     hosts: &[
         "api.anthropic.com",

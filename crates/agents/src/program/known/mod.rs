@@ -1,13 +1,20 @@
 //! The known agent programs. Each is described once; the profiles and presets refer to these records.
 
+pub(crate) mod auggie;
 pub(crate) mod claude;
+pub(crate) mod cline;
 pub(crate) mod codex;
 pub(crate) mod copilot;
 pub(crate) mod cursor;
+pub(crate) mod fast_agent;
 pub(crate) mod gemini;
 pub(crate) mod goose;
+pub(crate) mod kimi;
 pub(crate) mod opencode;
+pub(crate) mod openhands;
+pub(crate) mod pi;
 pub(crate) mod qwen;
+pub(crate) mod vibe;
 
 use super::agent_program::{AgentProgram, StatePaths, VersionProbe};
 
@@ -16,14 +23,21 @@ pub(crate) const PROVIDER_NAME: &str = "windlass";
 
 /// All known programs. Programs that share their state with one of these are not listed.
 pub(super) const ALL: &[&AgentProgram] = &[
+    &auggie::PROGRAM,
     &claude::PROGRAM,
+    &cline::PROGRAM,
     &codex::PROGRAM,
     &copilot::PROGRAM,
     &cursor::PROGRAM,
+    &fast_agent::PROGRAM,
     &gemini::PROGRAM,
     &goose::PROGRAM,
+    &kimi::PROGRAM,
     &opencode::PROGRAM,
+    &openhands::PROGRAM,
+    &pi::PROGRAM,
     &qwen::PROGRAM,
+    &vibe::PROGRAM,
 ];
 
 /// A program that is known only by its command.
@@ -39,6 +53,7 @@ pub(crate) const UNKNOWN: AgentProgram = AgentProgram {
         files: &[],
         sessions: None,
     },
+    credentials: &[],
     instructions: &[],
     hosts: &[],
     keys: &[],

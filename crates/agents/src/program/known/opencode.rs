@@ -20,6 +20,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         files: &[],
         sessions: None,
     },
+    credentials: &["auth.json"],
     instructions: &[],
     hosts: &[
         "api.anthropic.com",

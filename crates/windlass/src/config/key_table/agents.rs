@@ -21,8 +21,8 @@ settings! {
     #[derive(Default)]
     AgentSettings at "agents.<name>." {
         /// The backend of the agent: codex, claude, cursor, qwen, gemini, opencode, copilot, goose, claude-agent-acp,
-        /// codex-acp, acp, ollama, openai, anthropic, mock, replay, or the name of your own backend. Default: the agent's
-        /// name.
+        /// codex-acp, kimi, pi-acp, vibe, fast-agent, openhands, auggie, cline, acp, ollama, openai, anthropic, mock, replay,
+        /// or the name of your own backend. Default: the agent's name.
         backend: Option<String> as Text;
         /// The program that implements the agent's protocol, with its arguments.
         command: Option<Vec<String>> as Command, aliases(&["agents.<name>.agent_binary"]);
@@ -47,13 +47,14 @@ settings! {
         bin: Option<String> as Text, aliases(&["agents.<name>.binary"]);
         /// Additional arguments for the agent's program. Every user of the machine can see them: do not put a key here.
         extra_args: Option<Vec<String>> as List;
-        /// An additional variable in the agent's environment, which is otherwise nearly empty.
+        /// An additional variable in the agent's environment, which is otherwise nearly empty. In its value, {endpoint},
+        /// {model} and {api_key} stand for these settings of the agent.
         extra_env["<variable>"]: Option<BTreeMap<String, String>> as TextTable, secret;
         // For some agents the model's name also selects the provider, which then receives the code.
         /// The model, by the agent's or the provider's name for it. Default for `cursor`: `WORKER_CURSOR_MODEL`, otherwise
         /// gpt-5.1-codex-max-high; for `anthropic`: claude-sonnet-5; for `ollama`: qwen2.5-coder.
         model: Option<String> as Text;
-        /// Timeout of one turn of this agent.
+        /// Timeout of one turn of this agent, and of its start.
         timeout_secs: Option<Duration> as Seconds<WEEK>, aliases(&["agents.<name>.timeout_seconds"]);
         /// The answer to permission requests of the agent. A table has `default` and `rules` with `kind` (read, write,
         /// execute), `tool`, `path` and `answer`; the first matching rule applies. Default: requests are denied, but

@@ -1,0 +1,14 @@
+//! Auggie.
+
+use super::COMMON_CAPABILITIES;
+use crate::acp::preset::{Preset, Quirks};
+use crate::program::known;
+
+pub(super) const PRESET: Preset = Preset {
+    program: &known::auggie::PROGRAM,
+    args: &["--acp"],
+    capabilities: COMMON_CAPABILITIES,
+    launch_config: |_, _| {},
+    meta: None,
+    quirks: Quirks::NONE,
+};

@@ -1,0 +1,38 @@
+//! OpenHands.
+
+use crate::program::{AgentProgram, CommandLine, Endpoint, StatePaths, VersionProbe};
+
+const KEY: &str = "LLM_API_KEY";
+
+/// OpenHands.
+pub(crate) const PROGRAM: AgentProgram = AgentProgram {
+    name: "openhands",
+    programs: &["openhands"],
+    install: "install it with `pipx install openhands` (Python 3.12 or later)",
+    login: Some("run `openhands` once to set the model and its key"),
+    probe: VersionProbe::Protocol,
+    state: StatePaths {
+        variable: "HOME",
+        dirs: &[".openhands"],
+        files: &[],
+        sessions: None,
+    },
+    credentials: &["agent_settings.json"],
+    instructions: &[],
+    hosts: &[
+        "api.anthropic.com",
+        "api.openai.com",
+        "generativelanguage.googleapis.com",
+        "openrouter.ai",
+    ],
+    keys: &[KEY],
+    env: &[],
+    endpoint: Some(endpoint),
+};
+
+fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
+    command.env("LLM_BASE_URL", endpoint.url_with_version());
+    if !endpoint.has_key {
+        command.env(KEY, "none");
+    }
+}

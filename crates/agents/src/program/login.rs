@@ -1,0 +1,110 @@
+//! Whether an agent has a login, found without starting it: a key in the environment or a file that its login leaves.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::agent_program::AgentProgram;
+use super::state_dirs::StateDirs;
+use crate::{AgentContext, ProgramSettings};
+
+/// How much of a file is read.
+const MAX_FILE_BYTES: u64 = 256 << 10;
+
+/// What is known about an agent's login.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Login {
+    /// It uses the configured endpoint, with the configured key or none.
+    Endpoint,
+    /// This environment variable has a key.
+    Key(String),
+    /// This file or directory has a login.
+    Stored(PathBuf),
+    /// Nothing was found. The text says how to log in, as the rest of a sentence.
+    Missing(&'static str),
+    /// How this agent logs in is not known.
+    Unknown,
+}
+
+impl Login {
+    /// Returns how to log in, if no login was found.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Missing(hint) => Some(hint),
+            _ => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Login {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Endpoint => f.write_str("configured endpoint"),
+            Self::Key(variable) => write!(f, "key in {variable}"),
+            Self::Stored(path) => write!(f, "login in {}", path.display()),
+            Self::Missing(hint) => write!(f, "no login found: {hint}"),
+            Self::Unknown => f.write_str("unknown"),
+        }
+    }
+}
+
+/// Finds the login of a program.
+pub(crate) fn find(
+    program: &AgentProgram,
+    settings: &ProgramSettings,
+    context: &AgentContext,
+) -> Login {
+    if settings.endpoint.is_some() {
+        return Login::Endpoint;
+    }
+    if let Some(variable) = &settings.api_key_env {
+        return Login::Key(variable.clone());
+    }
+    let is_set =
+        |name: &&str| settings.extra_env.contains_key(*name) || context.secret(name).is_some();
+    if let Some(variable) = program.keys.iter().copied().find(|name| is_set(name)) {
+        return Login::Key(variable.to_owned());
+    }
+    let Some(hint) = program.login.filter(|_| !program.credentials.is_empty()) else {
+        return Login::Unknown;
+    };
+    let dirs = StateDirs::new(program, settings, context).dirs;
+    let stored = dirs.first().and_then(|dir| {
+        let mut credentials = program.credentials.iter();
+        credentials.find_map(|credential| stored(dir, credential))
+    });
+    stored.map_or(Login::Missing(hint), Login::Stored)
+}
+
+/// Returns the path of a credential, if it is there: `FILE`, or `FILE#FIELD` for a field of a JSON file that is not empty.
+fn stored(dir: &Path, credential: &str) -> Option<PathBuf> {
+    let (file, field) = match credential.split_once('#') {
+        Some((file, field)) => (file, Some(field)),
+        None => (credential, None),
+    };
+    let path = dir.join(file);
+    let is_stored = match field {
+        None => path.is_dir() || path.metadata().is_ok_and(|it| it.len() > 0),
+        Some(field) => {
+            let mut text = String::new();
+            let opened = File::open(&path).ok()?;
+            opened.take(MAX_FILE_BYTES).read_to_string(&mut text).ok()?;
+            let value: Value = serde_json::from_str(&text).ok()?;
+            !is_empty(&value[field])
+        }
+    };
+    is_stored.then_some(path)
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
+    }
+}

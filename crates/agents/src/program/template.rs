@@ -1,0 +1,57 @@
+//! Templates in the values of `extra_env`: `{endpoint}`, `{model}` and `{api_key}`.
+
+use windlass_core::{Error, ExposeSecret, Result, SecretString};
+
+use super::command_line::Endpoint;
+use crate::{AgentContext, ProgramSettings};
+
+/// Stands for `endpoint`, without a trailing `/v1`.
+pub(crate) const ENDPOINT: &str = "{endpoint}";
+/// Stands for the model.
+pub(crate) const MODEL: &str = "{model}";
+/// Stands for the value of the variable that `api_key_env` names.
+const API_KEY: &str = "{api_key}";
+
+/// Returns `true` if a value of `extra_env` has this placeholder.
+pub(crate) fn uses(settings: &ProgramSettings, placeholder: &str) -> bool {
+    let mut values = settings.extra_env.values();
+    values.any(|value| value.contains(placeholder))
+}
+
+/// Returns the variables of `extra_env` with their placeholders replaced.
+pub(crate) fn expand<'a>(
+    settings: &'a ProgramSettings,
+    context: &AgentContext,
+    model: Option<&str>,
+) -> Result<Vec<(&'a str, SecretString)>> {
+    let endpoint = settings.endpoint.as_deref().map(|url| {
+        let has_key = false;
+        Endpoint { url, has_key }.url_without_version()
+    });
+    let key = settings.api_key_env.as_deref();
+    let key = key.and_then(|variable| context.secret(variable));
+    let model = model.or(settings.model.as_deref());
+    let variable = |(name, value): (&'a String, &String)| {
+        let mut value = value.clone();
+        for (placeholder, setting, replacement) in [
+            (ENDPOINT, "endpoint", endpoint.as_deref()),
+            (MODEL, "model", model),
+            (
+                API_KEY,
+                "api_key_env",
+                key.as_ref().map(|key| key.expose_secret()),
+            ),
+        ] {
+            if !value.contains(placeholder) {
+                continue;
+            }
+            let replacement = replacement.ok_or_else(|| {
+                let problem = format!("uses {placeholder}, which has no value: set {setting}");
+                Error::config(format!("extra_env.{name}"), problem)
+            })?;
+            value = value.replace(placeholder, replacement);
+        }
+        Ok((name.as_str(), SecretString::from(value)))
+    };
+    settings.extra_env.iter().map(variable).collect()
+}
