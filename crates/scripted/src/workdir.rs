@@ -4,13 +4,16 @@ use memchr::memmem;
 use windlass_wire::{ModelRequest, Part, Route};
 
 /// The text before the directory, and the text after it. Each agent has its own format.
-const WORKDIR_MARKERS: [(&str, &str); 6] = [
+const WORKDIR_MARKERS: [(&str, &str); 9] = [
     ("<cwd>", "</cwd>"),                            // Codex
     ("Primary working directory: ", "\n"),          // Claude Code
     ("Current working directory: ", "\n"),          // Copilot
     ("Working directory: ", "\n"),                  // opencode, Claude Code before 2.1
     ("currently working in the directory: ", "\n"), // Qwen
     ("Workspace Directories:**\n  - ", "\n"),       // Gemini
+    ("The current working directory is `", "`"),    // Kimi
+    ("\nAbsolute path: ", "\n"),                    // Vibe
+    ("- Workspace root: ", "\n"),                   // fast-agent
 ];
 
 /// The working directory of an agent, if it is known.

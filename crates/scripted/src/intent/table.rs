@@ -68,12 +68,13 @@ pub(super) const ROWS: [IntentTools; 6] = [
     IntentTools {
         kind: IntentKind::WriteFile,
         names: &[
-            "Write",         // Claude Code
-            "write_file",    // Gemini, Qwen
-            "write",         // opencode
-            "create",        // Copilot, only for new files
-            "fs_write",      // Windlass
-            "write_to_file", // Cline
+            "Write",           // Claude Code
+            "write_file",      // Gemini, Qwen
+            "write",           // opencode
+            "create",          // Copilot, only for new files
+            "fs_write",        // Windlass
+            "write_to_file",   // Cline
+            "write_text_file", // fast-agent
             "create_file",
         ],
         hints: &[],
@@ -100,6 +101,7 @@ pub(super) const ROWS: [IntentTools; 6] = [
             "view",      // Copilot
             "fs_read",   // Windlass
             "view_file",
+            "read_text_file", // fast-agent
         ],
         hints: &["read"],
     },

@@ -66,6 +66,15 @@ fn post(path: &str, tokens: usize) -> Option<(&'static str, Value)> {
             "token count",
             json!({ "object": "response.input_tokens", "input_tokens": tokens }),
         ),
+        _ if path.ends_with("/v1/embeddings") => (
+            "embeddings",
+            json!({
+                "object": "list",
+                "model": MODEL.id,
+                "data": [{ "object": "embedding", "index": 0, "embedding": [0.5, 0.25, 0.125] }],
+                "usage": { "prompt_tokens": tokens, "total_tokens": tokens },
+            }),
+        ),
         _ if path.ends_with("/api/show") => (
             "model",
             model_list::show_response("scripted", &["completion", "tools"]),

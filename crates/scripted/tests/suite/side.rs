@@ -132,7 +132,10 @@ async fn unexpected_request_is_rejected_and_counted() {
 async fn malformed_requests_are_rejected_and_counted() {
     let model = serve(PONG).await;
     assert_eq!(get(&model, "/favicon.ico").await.status, 404);
-    assert_eq!(post(&model, "/v1/embeddings", &json!({})).await.status, 404);
+    assert_eq!(
+        post(&model, "/v1/audio/speech", &json!({})).await.status,
+        404
+    );
     assert_eq!(
         post(&model, "/v1/messages", &json!({ "messages": 7 }))
             .await

@@ -96,6 +96,12 @@ trace = raw.headers["x-windlass-trace"]
 holds(raw.parse().id, trace)
 assert raw.headers["x-windlass-agent"]
 
+# Embeddings, of a model that has them.
+embedded = client.embeddings.create(model="model", input="rope")
+equal((embedded.model, embedded.data[0].embedding), ("model", [0.5, 0.25, 0.125]))
+refused = fails(openai.NotFoundError, lambda: client.embeddings.create(model="echo", input="rope"))
+equal(refused.code, "embeddings_not_supported")
+
 # Errors, each as the exception for its status.
 for ask in chat, chat_stream, respond, respond_stream:
     holds(fails(openai.NotFoundError, lambda: ask("ecko", "Hi!")).message, "echo")

@@ -6,6 +6,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use assert_cmd::Command;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use windlass_scripted::{RunningModel, Script, ScriptedModel};
@@ -26,10 +27,19 @@ struct Served {
 
 impl Served {
     fn new() -> Self {
+        let script = root().join("crates/scripted/tests/scripts/sdk.json");
+        Self::with_script(Script::read(&script).unwrap())
+    }
+
+    /// Serves a model that plays these turns.
+    fn with_turns(turns: &Value) -> Self {
+        let script = json!({ "turns": turns }).to_string();
+        Self::with_script(Script::parse(&script, "a test").unwrap())
+    }
+
+    fn with_script(script: Script) -> Self {
         let dir = TempDir::with_prefix_in("serve-", env!("CARGO_TARGET_TMPDIR")).unwrap();
         let runtime = Runtime::new().unwrap();
-        let script = root().join("crates/scripted/tests/scripts/sdk.json");
-        let script = Script::read(&script).unwrap();
         let busy = r#"{"turns": [{"or_more": true, "fault": {"status": {"code": 429}}}]}"#;
         let busy = Script::parse(busy, "busy").unwrap();
         let listen = "127.0.0.1:0".parse().unwrap();
@@ -211,4 +221,63 @@ fn litellm_library() {
 #[test]
 fn litellm_proxy() {
     Served::new().run_client(&litellm(), "use_proxy.py", &[]);
+}
+
+/// Returns the interpreter with the clients of the full tier.
+fn clients() -> PathBuf {
+    install("sdk-clients", "sdk-clients").join("bin/python")
+}
+
+#[test]
+#[ignore = "full: installs many clients"]
+fn langchain() {
+    Served::new().run_client(&clients(), "use_langchain.py", &[]);
+}
+
+#[test]
+#[ignore = "full: installs many clients"]
+fn pydantic_ai() {
+    Served::new().run_client(&clients(), "use_pydantic_ai.py", &[]);
+}
+
+#[test]
+#[ignore = "full: installs many clients"]
+fn openai_agents() {
+    Served::new().run_client(&clients(), "use_openai_agents.py", &[]);
+}
+
+#[test]
+#[ignore = "full: installs many clients"]
+fn llm_program() {
+    Served::new().run_client(&clients(), "use_llm.py", &[]);
+}
+
+#[test]
+#[ignore = "full: installs many clients"]
+fn vercel_ai_sdk() {
+    let modules = install("sdk-ai", "sdk-ai");
+    let node = modules.join("node_modules/.bin/node");
+    Served::new().run_client(&node, "use_ai.mjs", &[modules.to_str().unwrap()]);
+}
+
+#[test]
+#[ignore = "full: starts the real Claude Code"]
+fn claude_agent_sdk() {
+    let claude = install("agents", "agents").join("node_modules/.bin/claude");
+    let turns = json!([
+        { "answer": [{ "write_file": { "path": "knot.txt", "content": "bowline\n" } }] },
+        { "answer": [{ "text": "Tied." }], "or_more": true },
+    ]);
+    let served = Served::with_turns(&turns);
+    served.run_client(&clients(), "use_claude_sdk.py", &[claude.to_str().unwrap()]);
+}
+
+#[test]
+#[ignore = "full: installs aider"]
+fn aider_edits_a_file() {
+    let edit =
+        "greet.txt\n```\n<<<<<<< SEARCH\nHello.\n=======\nAhoy, crew.\n>>>>>>> REPLACE\n```\n";
+    let turns = json!([{ "answer": [{ "text": edit }], "or_more": true }]);
+    let aider = install("sdk-aider", "sdk-aider").join("bin/python");
+    Served::with_turns(&turns).run_client(&aider, "use_aider.py", &[]);
 }

@@ -13,6 +13,8 @@ pub(super) const PRESET: Preset = Preset {
     launch_config,
     meta: None,
     quirks: Quirks {
+        auto_mode: Some("auto-approve"),
+        ask_mode: Some("ask"),
         model_is_launch_arg: true,
         ..Quirks::NONE
     },
