@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use windlass_core::{AgentEvent, Error, ErrorCode, Usage};
 
 use super::preset::{Quirks, UsageSource};
-use crate::program::{failure, known};
+use crate::program::failure;
 
 /// How many bytes of an error that is formatted as an answer are kept.
 pub(super) const MAX_ERROR_BYTES: usize = 16 << 10;
