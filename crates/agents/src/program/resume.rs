@@ -4,13 +4,13 @@ use std::io::Read;
 use std::path::Path;
 
 use serde_json::{Map, Value};
-use windlass_core::{Result, SecretString};
+use windlass_core::{ExposeSecret, Result, SecretString};
 
 use super::agent_program::AgentProgram;
 use super::command_line::CommandLine;
 use super::launch::{self, ApiKeys};
 use super::state_dirs::{StateDirs, managed_home};
-use super::{find, known};
+use super::{find, known, template};
 use crate::{AgentContext, ProgramSettings};
 
 /// The maximum size of a settings file that is completed.
@@ -58,9 +58,10 @@ pub fn resume_command(
         None => Vec::new(),
     };
     if let Some(endpoint) = launch::endpoint(&settings, &keys) {
-        let configure = program.endpoint;
-        let configure = configure.ok_or_else(|| launch::endpoint_unsupported(program.name))?;
-        configure(&endpoint, &mut command);
+        launch::check_endpoint(program, &settings)?;
+        if let Some(configure) = program.endpoint {
+            configure(&endpoint, &mut command);
+        }
     }
     if let Some(home) = managed_home(program, &settings, context) {
         complete_settings(program, &home);
@@ -70,7 +71,9 @@ pub fn resume_command(
         let dir = moved.to_string_lossy().into_owned();
         env.push((program.state.variable.to_owned(), dir));
     }
-    env.extend(settings.extra_env.clone());
+    let extra = template::expand(&settings, context, None)?;
+    let extra = extra.into_iter();
+    env.extend(extra.map(|(name, value)| (name.to_owned(), value.expose_secret().to_owned())));
     Ok(Some(ResumeCommand {
         program: path,
         args: command.args,
