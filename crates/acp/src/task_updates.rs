@@ -146,6 +146,7 @@ fn finished(
 mod tests {
     use expect_test::expect;
     use windlass_core::{Envelope, Timestamp, TurnId};
+    use windlass_tasks::{ProjectId, TaskId};
 
     use super::*;
     use crate::paths::Paths;
@@ -155,11 +156,11 @@ mod tests {
         let mut plan = TaskPlan::default();
         let mut writer = UpdateWriter::new(2, Paths::default());
         let activity = |kind: &str, message: &str| Broadcast::ActivityUpdate {
-            project_id: 1,
+            project_id: ProjectId::from(1),
             activity_type: kind.to_owned(),
             agent_id: String::new(),
             message: message.to_owned(),
-            task_id: Some(7),
+            task_id: Some(TaskId::from(7)),
         };
         let event = Envelope {
             seq: 1,
@@ -171,8 +172,8 @@ mod tests {
         };
         let tests = |status, failed| Broadcast::TestResult {
             summary: None,
-            project_id: 1,
-            task_id: 7,
+            project_id: ProjectId::from(1),
+            task_id: TaskId::from(7),
             status,
             passed: 2,
             failed,
@@ -183,16 +184,16 @@ mod tests {
         let messages = [
             activity("agent", "codex started"),
             Broadcast::AgentEvent {
-                project_id: 1,
-                task_id: 7,
+                project_id: ProjectId::from(1),
+                task_id: TaskId::from(7),
                 attempt: 1,
                 envelope: Box::new(event),
             },
             activity("tests", "running the tests"),
             tests(TestStatus::Failed, 1),
             Broadcast::CorrectionAttempt {
-                project_id: 1,
-                task_id: 7,
+                project_id: ProjectId::from(1),
+                task_id: TaskId::from(7),
                 attempt_num: 1,
                 max_attempts: 3,
                 status: "in_progress".to_owned(),

@@ -1,6 +1,6 @@
 //! The entry points that start an attempt.
 
-use windlass_tasks::{Claim, Task, TaskStatus};
+use windlass_tasks::{Claim, ProjectId, Task, TaskId, TaskStatus};
 
 use crate::attempt::{self, retry_transient};
 use crate::{ClaimedTask, Error, Runner, StopSignals, TaskResult};
@@ -88,9 +88,9 @@ impl Runner {
 
 /// Rejects a task that no store would have accepted.
 fn validate(task: &Task) -> Result<(), Error> {
-    let problem = if task.id < 1 {
+    let problem = if task.id < TaskId::from(1) {
         "its id must be at least 1"
-    } else if task.project_id < 1 {
+    } else if task.project_id < ProjectId::from(1) {
         "its project_id must be at least 1"
     } else if task.title.trim().is_empty() {
         "it has no title"

@@ -120,7 +120,7 @@ impl LeadAgent {
                 Some((id, result)) = running.next() => {
                     started.remove(&id);
                     if let Some(Err(error)) = result {
-                        tracing::debug!(task = id, %error, "not claimed");
+                        tracing::debug!(task = id.get(), %error, "not claimed");
                     }
                 }
                 last = self.runner.store.wait_for_events(seen, interval) => {

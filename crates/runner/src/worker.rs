@@ -330,7 +330,7 @@ impl WorkerRun<'_> {
     }
 
     fn on_result(&mut self, task: TaskId, result: TaskResult) {
-        tracing::info!(task, status = %result.status, "attempt ended");
+        tracing::info!(task = task.get(), status = %result.status, "attempt ended");
         // The end of this attempt may have unblocked other tasks, and its change may land.
         self.empty = false;
         self.nothing_to_land = self.worker.lander.is_none();

@@ -21,7 +21,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use windlass_core::{Clock, SystemClock};
-use windlass_tasks::{Broadcast, NewProject, TaskStore};
+use windlass_tasks::{Broadcast, NewProject, ProjectId, TaskStore};
 
 /// The text before the send time in an event.
 const MARK: &str = "sent at ";
@@ -116,7 +116,7 @@ async fn measure(addr: String) {
 async fn send_events(
     store: &dyn TaskStore,
     clock: SystemClock,
-    project_id: i64,
+    project_id: ProjectId,
     (rate, total): (usize, usize),
 ) {
     let mut tick = tokio::time::interval(Duration::from_secs(1) / u32::try_from(rate).unwrap());

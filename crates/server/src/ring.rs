@@ -211,12 +211,12 @@ mod tests {
 
     use super::*;
 
-    fn event(seq: u64, task: i64) -> LoggedEvent {
+    fn event(seq: u64, task: TaskId) -> LoggedEvent {
         LoggedEvent {
             seq,
             at: Timestamp(seq),
             message: Broadcast::ActivityUpdate {
-                project_id: 1,
+                project_id: ProjectId::from(1),
                 activity_type: "note".to_owned(),
                 agent_id: "worker".to_owned(),
                 message: "x".repeat(100),
@@ -233,7 +233,7 @@ mod tests {
         };
         let ring = Ring::new(10, &limits);
         let all: Vec<LoggedEvent> = (11..=20)
-            .map(|seq| event(seq, i64::from(seq % 2 == 0)))
+            .map(|seq| event(seq, TaskId::from(i64::from(seq % 2 == 0))))
             .collect();
         ring.push(&all);
         ring
@@ -254,7 +254,7 @@ mod tests {
     fn subscriber_gets_the_events_after_its_number() {
         let all = Subscription::default();
         let even = Subscription {
-            task: Some(1),
+            task: Some(TaskId::from(1)),
             ..Subscription::default()
         };
         let ring = ring(100, 1 << 20);

@@ -22,7 +22,7 @@ use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use windlass_core::{Clock, SystemClock};
 use windlass_store::{StoreSettings, open_with};
-use windlass_tasks::{Claim, NewProject, NewTask, TaskStore};
+use windlass_tasks::{Claim, NewProject, NewTask, ProjectId, TaskStore};
 
 const PENDING: usize = 100_000;
 const CLAIMS: usize = 2_000;
@@ -137,7 +137,12 @@ fn any() -> Claim {
     }
 }
 
-async fn enqueue(store: &Arc<dyn TaskStore>, project: i64, clients: usize, each: usize) -> f64 {
+async fn enqueue(
+    store: &Arc<dyn TaskStore>,
+    project: ProjectId,
+    clients: usize,
+    each: usize,
+) -> f64 {
     let clock = SystemClock::new();
     let mut all = Vec::new();
     for _ in 0..clients {
@@ -160,7 +165,7 @@ async fn enqueue(store: &Arc<dyn TaskStore>, project: i64, clients: usize, each:
 async fn start_latencies(
     store: &Arc<dyn TaskStore>,
     other: &Arc<dyn TaskStore>,
-    project: i64,
+    project: ProjectId,
 ) -> Vec<Duration> {
     let clock = SystemClock::new();
     let mut times = Vec::new();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_tasks::{
-    AccessStore, AccessToken, BrowserSession, Credentials, NewAccessToken, RecordId, StoreFuture,
+    AccessStore, AccessToken, BrowserSession, Credentials, NewAccessToken, StoreFuture, TokenId,
 };
 
 use crate::ops::access;
@@ -35,7 +35,7 @@ impl AccessStore for SqlStore {
         self.read("listing tokens", |db| Box::pin(access::tokens(db)))
     }
 
-    fn revoke_token(&self, id: RecordId) -> StoreFuture<'_, AccessToken> {
+    fn revoke_token(&self, id: TokenId) -> StoreFuture<'_, AccessToken> {
         self.write(durable(stages!("revoking a token")), move |db| {
             Box::pin(access::revoke_token(db, id))
         })

@@ -7,7 +7,10 @@
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
-use windlass_tasks::{StoreError, StoreResult};
+use windlass_tasks::{
+    ApprovalId, BlockerId, IssueId, LandingId, LandingToken, MessageId, NotificationId, ProjectId,
+    PushId, ReviewId, ScheduleId, StoreError, StoreResult, TaskId, TokenId,
+};
 
 /// A statement in both dialects.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +63,47 @@ impl From<i64> for Arg {
 impl From<Option<i64>> for Arg {
     fn from(value: Option<i64>) -> Self {
         Self::Int(value)
+    }
+}
+
+/// Makes ids arguments.
+macro_rules! id_args {
+    ($($id:ty),+ $(,)?) => {$(
+        impl From<$id> for Arg {
+            fn from(id: $id) -> Self {
+                Self::Int(Some(id.get()))
+            }
+        }
+
+        impl From<Option<$id>> for Arg {
+            fn from(id: Option<$id>) -> Self {
+                Self::Int(id.map(<$id>::get))
+            }
+        }
+    )+};
+}
+
+id_args![
+    ApprovalId,
+    BlockerId,
+    IssueId,
+    LandingId,
+    LandingToken,
+    MessageId,
+    NotificationId,
+    ProjectId,
+    PushId,
+    ReviewId,
+    ScheduleId,
+    TaskId,
+    TokenId,
+];
+
+/// Returns an id, or 0 if there is none, which no record has. Statements of lists compare a filter with it.
+pub(crate) fn or_zero(id: impl Into<Arg>) -> Arg {
+    match id.into() {
+        Arg::Int(None) => Arg::Int(Some(0)),
+        other => other,
     }
 }
 
@@ -133,6 +177,16 @@ impl Row {
             Self::Postgres(row) => row.try_get(column),
         }
         .map_err(|error| decode_error(column, error))
+    }
+
+    /// Returns the column of an id.
+    pub(crate) fn id<I: From<i64>>(&self, column: &str) -> StoreResult<I> {
+        self.int(column).map(I::from)
+    }
+
+    /// Returns the nullable column of an id.
+    pub(crate) fn opt_id<I: From<i64>>(&self, column: &str) -> StoreResult<Option<I>> {
+        Ok(self.opt_int(column)?.map(I::from))
     }
 
     /// Returns a text column.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
-use windlass_tasks::{StoreError, StoreFuture, StoreResult, TaskId};
+use windlass_tasks::{LandingId, StoreError, StoreFuture, StoreResult, TaskId};
 
 use crate::StoreSettings;
 use crate::connection::DbConnection;
@@ -30,8 +30,8 @@ pub(crate) struct SqlStore {
     signal: EventSignal,
     settings: StoreSettings,
     pub(crate) known_parents: KnownParents,
-    pub(crate) lease_watch: Arc<Mutex<LeaseWatch>>,
-    pub(crate) landing_watch: Arc<Mutex<LeaseWatch>>,
+    pub(crate) lease_watch: Arc<Mutex<LeaseWatch<TaskId>>>,
+    pub(crate) landing_watch: Arc<Mutex<LeaseWatch<LandingId>>>,
     /// Background tasks run until this sender is dropped.
     alive: watch::Sender<bool>,
 }
@@ -105,7 +105,7 @@ impl SqlStore {
 
     fn queue_for(&self, task: Option<TaskId>) -> &WriteQueue {
         let at = match task {
-            Some(task) => usize::try_from(task.unsigned_abs()).unwrap_or(0),
+            Some(task) => usize::try_from(task.get().unsigned_abs()).unwrap_or(0),
             None => self.next.fetch_add(1, Ordering::Relaxed),
         };
         &self.queues[at % self.queues.len()]

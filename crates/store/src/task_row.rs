@@ -52,9 +52,9 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
     let attempt = row.int_as("attempt")?;
     let fresh: u32 = row.int_as("fresh")?;
     let task = Task {
-        id: row.int("id")?,
-        project_id: row.int("project_id")?,
-        issue_id: row.opt_int("issue_id")?,
+        id: row.id("id")?,
+        project_id: row.id("project_id")?,
+        issue_id: row.opt_id("issue_id")?,
         title: row.text("title")?,
         description: row.text("description")?,
         status,
@@ -90,7 +90,7 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
             .opt_text("best_of")?
             .map(|_| row.json("best_of"))
             .transpose()?,
-        candidate_of: row.opt_int("candidate_of")?,
+        candidate_of: row.opt_id("candidate_of")?,
         land: row.flag("land")?,
         landed: landed(row)?,
         target: row.opt_text("target")?,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use windlass_core::Timestamp;
 
-use crate::id::{ProjectId, RecordId};
+use crate::id::{ProjectId, TokenId};
 use crate::store::StoreFuture;
 
 /// The maximum number of tokens that are neither revoked nor expired.
@@ -72,7 +72,7 @@ impl fmt::Display for Scope {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessToken {
     /// The id within its store.
-    pub id: RecordId,
+    pub id: TokenId,
     /// The name. No other token that is not revoked has the same one.
     pub name: String,
     /// The scopes.
@@ -129,7 +129,7 @@ pub trait AccessStore: fmt::Debug + Send + Sync {
     /// Returns all tokens, also revoked and expired ones, oldest first.
     fn tokens(&self) -> StoreFuture<'_, Vec<AccessToken>>;
     /// Revokes a token. A revoked one stays as it is.
-    fn revoke_token(&self, id: RecordId) -> StoreFuture<'_, AccessToken>;
+    fn revoke_token(&self, id: TokenId) -> StoreFuture<'_, AccessToken>;
     /// Opens a session. It ends after `expires_in`, or when it is closed.
     fn open_session(&self, session: BrowserSession, expires_in: Duration) -> StoreFuture<'_, ()>;
     /// Closes a session. One that does not exist is closed.

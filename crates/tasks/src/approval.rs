@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_core::{PermissionOption, Timestamp};
 
-use crate::id::{AttemptRef, RecordId};
+use crate::id::{ApprovalId, AttemptRef};
 
 /// A stored permission request. One process asks, and another one may record the decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Approval {
     /// The id.
-    pub id: RecordId,
+    pub id: ApprovalId,
     /// The request.
     #[serde(flatten)]
     pub request: NewApproval,

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use windlass_core::Timestamp;
 
-use crate::id::{ProjectId, RecordId, TaskId};
+use crate::id::{BlockerId, ProjectId, TaskId};
 
 /// A question for a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Blocker {
     /// The id.
-    pub id: RecordId,
+    pub id: BlockerId,
     /// The project.
     pub project_id: ProjectId,
     /// The waiting task.

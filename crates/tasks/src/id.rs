@@ -1,17 +1,87 @@
-//! The ids of a store's records.
+//! The ids of a store's records. Each kind of record has its own type, so that one is never passed for another.
+
+use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The id of a task within its store.
-pub type TaskId = i64;
-/// The id of a project within its store.
-pub type ProjectId = i64;
-/// The id of a parent issue within its store.
-pub type IssueId = i64;
+/// Defines ids. Their JSON and their text are those of the integer.
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident($integer:ty);)+) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name($integer);
+
+        impl $name {
+            /// Returns the integer.
+            pub const fn get(self) -> $integer {
+                self.0
+            }
+        }
+
+        impl From<$integer> for $name {
+            fn from(id: $integer) -> Self {
+                Self(id)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidId;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                text.parse().map(Self).map_err(|_| InvalidId)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )+};
+}
+
+ids! {
+    /// The id of a task within its store.
+    TaskId(i64);
+    /// The id of a project within its store.
+    ProjectId(i64);
+    /// The id of a parent issue within its store.
+    IssueId(i64);
+    /// The id of a question that a task needs answered.
+    BlockerId(i64);
+    /// The id of a stored permission request.
+    ApprovalId(i64);
+    /// The id of a test result.
+    TestResultId(i64);
+    /// The id of a correction.
+    CorrectionId(i64);
+    /// The id of a message to a task.
+    MessageId(i64);
+    /// The id of a review of a change.
+    ReviewId(i64);
+    /// The id of an entry of a landing queue.
+    LandingId(i64);
+    /// The fencing token of a claim of landings. Writes of an older claim are refused.
+    LandingToken(i64);
+    /// The id of a push to a remote repository.
+    PushId(i64);
+    /// The id of a notification that is to be sent.
+    NotificationId(i64);
+    /// The id of a schedule.
+    ScheduleId(i64);
+    /// The id of an access token.
+    TokenId(i64);
+}
+
+/// The error of a text that is not an id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("an id is a whole number, such as 7")]
+pub struct InvalidId;
+
 /// The number of an attempt at a task, counted from one.
 pub type AttemptNumber = u32;
-/// The id of a test result, a correction, a blocker or an approval within its store.
-pub type RecordId = i64;
 
 /// Identifies an attempt. It is the fencing token of every write by the attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -22,8 +92,8 @@ pub struct AttemptRef {
     pub number: AttemptNumber,
 }
 
-impl std::fmt::Display for AttemptRef {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for AttemptRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "attempt {} at task {}", self.number, self.task)
     }
 }

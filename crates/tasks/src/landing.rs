@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use windlass_core::Timestamp;
 
-use crate::id::{AttemptNumber, ProjectId, RecordId, TaskId};
+use crate::id::{AttemptNumber, LandingId, LandingToken, ProjectId, TaskId};
 
 /// The default for how often a landing may be returned to the task's agent before a person is asked.
 pub const MAX_RETURNS: u32 = 2;
@@ -65,7 +65,7 @@ impl std::fmt::Display for LandingState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Landing {
     /// The id. Entries land in this order.
-    pub id: RecordId,
+    pub id: LandingId,
     /// The project of the task.
     pub project_id: ProjectId,
     /// The task.
@@ -128,9 +128,6 @@ pub struct LandingClaim {
     /// How long the lease lasts without a heartbeat.
     pub lease: Duration,
 }
-
-/// The fencing token of claimed landings.
-pub type LandingToken = i64;
 
 /// Entries of one queue that a worker has claimed. No other worker lands on their branch while the lease is
 /// renewed.

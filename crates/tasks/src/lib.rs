@@ -53,10 +53,14 @@ pub use broadcast::{Broadcast, EventFilter, LoggedEvent};
 pub use cases::{CaseChanges, CaseResults, CaseStatus};
 pub use context::{ContextSource, RelatedFile, RelatedSymbol, TaskContext};
 pub use diff_lines::{DiffLines, PlacedLine, placed_lines, unquote_git_path};
-pub use id::{AttemptNumber, AttemptRef, IssueId, ProjectId, RecordId, TaskId};
+pub use id::{
+    ApprovalId, AttemptNumber, AttemptRef, BlockerId, CorrectionId, InvalidId, IssueId, LandingId,
+    LandingToken, MessageId, NotificationId, ProjectId, PushId, ReviewId, ScheduleId, TaskId,
+    TestResultId, TokenId,
+};
 pub use landing::{
     ClaimedLandings, Landed, Landing, LandingClaim, LandingFilter, LandingOutcome, LandingState,
-    LandingToken, MAX_RETURNS, NewLanding,
+    MAX_RETURNS, NewLanding,
 };
 pub use landing_site::{
     AdvanceResult, LandingCopy, LandingSite, LandingStrategy, MergeRequest, MergeResult,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use windlass_core::Timestamp;
 
-use crate::id::{AttemptNumber, RecordId, TaskId};
+use crate::id::{AttemptNumber, MessageId, TaskId};
 
 /// The maximum size of a message, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 10;
@@ -14,7 +14,7 @@ pub const MAX_WAITING_MESSAGES: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentMessage {
     /// The id.
-    pub id: RecordId,
+    pub id: MessageId,
     /// The task.
     pub task_id: TaskId,
     /// Who wrote it, for display.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_core::Timestamp;
 
-use crate::id::{ProjectId, RecordId, TaskId};
+use crate::id::{NotificationId, ProjectId, TaskId};
 use crate::push::NewPush;
 
 /// The way to a person.
@@ -79,7 +79,7 @@ impl NotificationState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Notification {
     /// The id.
-    pub id: RecordId,
+    pub id: NotificationId,
     /// The project of the task.
     pub project_id: ProjectId,
     /// The task.

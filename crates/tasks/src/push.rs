@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use windlass_core::Timestamp;
 
-use crate::id::{ProjectId, RecordId, TaskId};
+use crate::id::{ProjectId, PushId, TaskId};
 
 /// The state of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ impl PushState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Push {
     /// The id.
-    pub id: RecordId,
+    pub id: PushId,
     /// The task.
     pub task_id: TaskId,
     /// The name of the remote.
@@ -95,7 +95,7 @@ impl Push {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PushRef {
     /// The push.
-    pub id: RecordId,
+    pub id: PushId,
     /// The number of the claim.
     pub claim: u32,
 }
@@ -115,7 +115,7 @@ pub struct NewPush {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PushClaim {
     /// Only this push, due or not, whatever another process does with it.
-    pub id: Option<RecordId>,
+    pub id: Option<PushId>,
     /// Only pushes of tasks of this project.
     pub project_id: Option<ProjectId>,
     /// After this time, another process may claim the push.

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use windlass_core::Timestamp;
 
-use crate::id::{AttemptNumber, ProjectId, RecordId, TaskId};
+use crate::id::{AttemptNumber, ProjectId, ReviewId, TaskId};
 
 /// The maximum number of comments in a review.
 pub const MAX_REVIEW_COMMENTS: usize = 200;
@@ -160,7 +160,7 @@ pub struct NewReview {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Review {
     /// The id.
-    pub id: RecordId,
+    pub id: ReviewId,
     /// The project.
     pub project_id: ProjectId,
     /// The task.

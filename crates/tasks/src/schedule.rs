@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use windlass_core::Timestamp;
 
-use crate::id::{ProjectId, RecordId, TaskId};
+use crate::id::{ProjectId, ScheduleId, TaskId};
 use crate::task::NewTask;
 
 /// The maximum number of schedules in a store.
@@ -26,7 +26,7 @@ pub struct NewSchedule {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
     /// The id.
-    pub id: RecordId,
+    pub id: ScheduleId,
     /// The project of its tasks.
     pub project_id: ProjectId,
     /// The cron expression.
@@ -51,7 +51,7 @@ pub struct Schedule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DueRun {
     /// The schedule.
-    pub schedule: RecordId,
+    pub schedule: ScheduleId,
     /// [`Schedule::next_at`] as it was read. Nothing is added if it has changed since.
     pub due: Timestamp,
     /// When the schedule is due next. It must be later.

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use windlass_core::Timestamp;
 use windlass_sandbox::{Host, Mechanism, Sandbox, init};
-use windlass_tasks::{AttemptRef, Project, Workspace};
+use windlass_tasks::{AttemptRef, Project, ProjectId, Workspace};
 use windlass_workspace::Clones;
 
 const FILES: [usize; 2] = [10, 2000];
@@ -102,7 +102,7 @@ fn bench_clone(bencher: Bencher, files: usize, mechanism: Mechanism) {
         .unwrap();
     let clones = Clones::new(sandbox, dir.path().join("clones")).unwrap();
     let project = Project {
-        id: 1,
+        id: ProjectId::from(1),
         name: "project".into(),
         root,
         created_at: Timestamp(0),

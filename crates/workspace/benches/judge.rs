@@ -17,7 +17,9 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use windlass_core::Timestamp;
 use windlass_sandbox::{Host, Sandbox, init};
-use windlass_tasks::{AttemptRef, CheckRequest, Project, Verifier, WorkingCopy, Workspace};
+use windlass_tasks::{
+    AttemptRef, CheckRequest, Project, ProjectId, TaskId, Verifier, WorkingCopy, Workspace,
+};
 use windlass_workspace::{Clones, Judge, TestRunner, TestSettings};
 
 const FILES: usize = 2000;
@@ -77,12 +79,15 @@ impl Attempt {
         let clones = Clones::new(sandbox.clone(), dir.path().join("clones")).unwrap();
         let tests = TestRunner::new(sandbox, TestSettings::default());
         let project = Project {
-            id: 1,
+            id: ProjectId::from(1),
             name: "project".into(),
             root,
             created_at: Timestamp(0),
         };
-        let attempt = AttemptRef { task: 1, number: 1 };
+        let attempt = AttemptRef {
+            task: TaskId::from(1),
+            number: 1,
+        };
         let opened = clones.open(&project, attempt, None);
         let clone = runtime.block_on(opened).unwrap();
         std::fs::write(clone.root().join("dir-0/0.txt"), "changed\n").unwrap();

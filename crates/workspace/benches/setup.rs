@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use windlass_core::Timestamp;
 use windlass_sandbox::{Host, Sandbox, init};
-use windlass_tasks::{AttemptRef, Project, Workspace};
+use windlass_tasks::{AttemptRef, Project, ProjectId, TaskId, Workspace};
 use windlass_workspace::{Clones, Preparation, Source, TestRunner, TestSettings, propose_tests};
 
 const NPM: &[(&str, &str)] = &[
@@ -86,14 +86,17 @@ async fn measure(files: &[(&str, &str)]) -> Vec<Duration> {
     };
     let tests = TestRunner::new(sandbox, settings).with_setup_store(dir.path().join("setup"));
     let project = Project {
-        id: 1,
+        id: ProjectId::from(1),
         name: "project".into(),
         root,
         created_at: Timestamp(0),
     };
     let mut times = Vec::new();
     for number in 1..=4 {
-        let attempt = AttemptRef { task: 1, number };
+        let attempt = AttemptRef {
+            task: TaskId::from(1),
+            number,
+        };
         let clone = clones.open(&project, attempt, None).await.unwrap();
         let start = Instant::now();
         let source = Source::Base(clone.base());

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use windlass_core::Timestamp;
 use windlass_sandbox::{Host, Sandbox, init};
-use windlass_tasks::{AttemptRef, Project, Workspace};
+use windlass_tasks::{AttemptRef, Project, ProjectId, TaskId, Workspace};
 use windlass_workspace::{Clones, Preparation, Source, TestRunner, TestSettings};
 
 fn main() {
@@ -29,12 +29,15 @@ async fn prepare() {
     let store = dir.join("home/.local/state/windlass/setup");
     let tests = TestRunner::new(sandbox, settings).with_setup_store(store);
     let project = Project {
-        id: 1,
+        id: ProjectId::from(1),
         name: "project".into(),
         root: dir.join("project"),
         created_at: Timestamp(0),
     };
-    let attempt = AttemptRef { task: 7, number };
+    let attempt = AttemptRef {
+        task: TaskId::from(7),
+        number,
+    };
     let clone = clones.open(&project, attempt, None).await.unwrap();
     let source = Source::Base(clone.base());
     let preparation = tests.prepare(clone.root(), source).await.unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use windlass_core::permission::SessionApprover;
 use windlass_core::{Approver, Clock, PermissionRequest};
-use windlass_tasks::{Approvals, AttemptRef, NewApproval, RecordId};
+use windlass_tasks::{ApprovalId, Approvals, AttemptRef, NewApproval};
 
 use super::retry_transient;
 use super::turn_deadline::TurnDeadline;
@@ -82,7 +82,7 @@ impl Approver for StoreApprover {
 /// effect.
 struct PendingApproval {
     store: Arc<dyn Approvals>,
-    id: RecordId,
+    id: ApprovalId,
     decided: bool,
 }
 

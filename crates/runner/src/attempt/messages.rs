@@ -1,9 +1,9 @@
 //! What people tell the agent: the note of the project, and messages to a running attempt.
 
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicI64, Ordering};
 
-use windlass_tasks::AgentMessage;
+use parking_lot::Mutex;
+use windlass_tasks::{AgentMessage, MessageId};
 
 use super::{AttemptContext, AttemptResult, retry_transient};
 use crate::template::fence;
@@ -16,7 +16,7 @@ const MAX_MESSAGE_BYTES: usize = 4 << 10;
 
 /// The last message that this attempt's agent has received.
 #[derive(Debug, Default)]
-pub(super) struct MessageCursor(AtomicI64);
+pub(super) struct MessageCursor(Mutex<Option<MessageId>>);
 
 impl AttemptContext<'_> {
     /// Returns the note of the project, as a section of a prompt.
@@ -48,13 +48,13 @@ impl AttemptContext<'_> {
 
     async fn take_messages(&self) -> AttemptResult<Vec<AgentMessage>> {
         let runner = self.runner;
-        let seen = self.messages.0.load(Ordering::Relaxed);
+        let seen = *self.messages.0.lock();
         let all = || runner.store.messages(self.at.task);
         let all = retry_transient(&*runner.clock, all).await?;
         let is_new = |message: &AgentMessage| match message.attempt {
             None => true,
             // A response that was lost.
-            Some(attempt) => attempt == self.at.number && message.id > seen,
+            Some(attempt) => attempt == self.at.number && Some(message.id) > seen,
         };
         if !all.iter().any(is_new) {
             return Ok(Vec::new());
@@ -62,7 +62,7 @@ impl AttemptContext<'_> {
         let take = || runner.store.take_messages(self.at, seen);
         let new = retry_transient(&*runner.clock, take).await?;
         if let Some(last) = new.last() {
-            self.messages.0.store(last.id, Ordering::Relaxed);
+            *self.messages.0.lock() = Some(last.id);
         }
         for message in &new {
             let line = format!("{}: {}", message.author, message.text);

@@ -77,15 +77,15 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use windlass_core::Timestamp;
-    use windlass_tasks::ReviewDecision;
+    use windlass_tasks::{ProjectId, ReviewDecision, ReviewId, TaskId};
 
     use super::*;
 
     fn review(text: &str, comments: Vec<ReviewComment>) -> Review {
         Review {
-            id: 1,
-            project_id: 1,
-            task_id: 1,
+            id: ReviewId::from(1),
+            project_id: ProjectId::from(1),
+            task_id: TaskId::from(1),
             attempt: 2,
             decision: ReviewDecision::RequestChanges,
             author: "Ada\n# Task: other".to_owned(),

@@ -54,7 +54,12 @@ impl LandingRun<'_> {
             commit: commit.clone(),
         };
         self.finish(entry, outcome).await?;
-        tracing::info!(task = entry.task, commit, target = self.target, "landed");
+        tracing::info!(
+            task = entry.task.get(),
+            commit,
+            target = self.target,
+            "landed"
+        );
         Ok(self.report(entry, LandingResult::Landed { commit, is_merge }))
     }
 
@@ -70,7 +75,7 @@ impl LandingRun<'_> {
             max_returns: self.lander.settings.max_returns,
         };
         self.finish(entry, outcome).await?;
-        tracing::info!(task = entry.task, reason, "not landed");
+        tracing::info!(task = entry.task.get(), reason, "not landed");
         Ok(self.report(entry, LandingResult::Returned { reason, cases }))
     }
 

@@ -142,12 +142,12 @@ impl Lander {
             let target = match self.target(&project, &task).await {
                 Ok(Some(target)) => target,
                 Ok(None) => {
-                    tracing::warn!(task = task.id, "no branch is checked out to land on");
+                    tracing::warn!(task = task.id.get(), "no branch is checked out to land on");
                     continue;
                 }
                 // The repository of another project does not keep the others from landing.
                 Err(error) => {
-                    tracing::warn!(task = task.id, %error, "the target branch is not known");
+                    tracing::warn!(task = task.id.get(), %error, "the target branch is not known");
                     continue;
                 }
             };

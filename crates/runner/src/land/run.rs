@@ -1,8 +1,8 @@
 //! One run over claimed entries: resolve, merge, test, bisect, move, end.
 
 use windlass_tasks::{
-    AdvanceResult, ClaimedLandings, Landing, LandingCopy, LandingOutcome, MergeRequest,
-    MergeResult, RecordId, TaskStatus,
+    AdvanceResult, ClaimedLandings, Landing, LandingCopy, LandingId, LandingOutcome, MergeRequest,
+    MergeResult, TaskStatus,
 };
 
 use super::claimed::{LandingError, LandingRun, RunResult, conflict, message};
@@ -277,7 +277,7 @@ impl LandingRun<'_> {
     async fn advance(&self, copy: &dyn LandingCopy, changes: &[Candidate]) -> RunResult<Round> {
         let runner = &*self.lander.runner;
         let commit = &copy.commit().id;
-        let entries: Vec<RecordId> = changes.iter().map(|one| one.entry.id).collect();
+        let entries: Vec<LandingId> = changes.iter().map(|one| one.entry.id).collect();
         let token = self.claimed.token;
         let record = || {
             let (entries, commit) = (entries.clone(), commit.clone());

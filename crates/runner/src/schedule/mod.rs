@@ -30,7 +30,7 @@ impl Runner {
             }
             let Some(next) = next_due(&schedule, now) else {
                 tracing::warn!(
-                    schedule = schedule.id,
+                    schedule = schedule.id.get(),
                     cron = schedule.cron,
                     zone = schedule.zone,
                     "the schedule cannot be read: remove it"

@@ -1,7 +1,7 @@
 //! One attempt at one task, where only the agent may fail.
 
 use windlass_runner::{ResultStatus, RunnerSettings, StopSignals, branch_name, trace_id};
-use windlass_tasks::{Blockers, Broadcast, TaskStatus, TestPlan, TestStatus};
+use windlass_tasks::{BlockerId, Blockers, Broadcast, TaskId, TaskStatus, TestPlan, TestStatus};
 
 use super::sim::agent::Action;
 use super::sim::harness::Harness;
@@ -62,8 +62,10 @@ async fn failing_test_is_corrected_and_change_is_proved() {
             "completed"
         ]
     );
-    let trace = &harness.store.memory().traces
-        [&trace_id(windlass_tasks::AttemptRef { task: 1, number: 1 })]
+    let trace = &harness.store.memory().traces[&trace_id(windlass_tasks::AttemptRef {
+        task: TaskId::from(1),
+        number: 1,
+    })]
         .1;
     let steps: Vec<&str> = trace
         .children
@@ -212,7 +214,7 @@ async fn answer_is_in_next_prompt() {
     assert_eq!(harness.run(&task).await.status, ResultStatus::Blocked);
     let task = harness
         .store
-        .answer_blocker(1, "numbers may be negative".to_owned())
+        .answer_blocker(BlockerId::from(1), "numbers may be negative".to_owned())
         .await
         .unwrap();
     assert_eq!(harness.run(&task).await.status, ResultStatus::Completed);

@@ -6,14 +6,14 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use windlass_core::Clock;
 use windlass_runner::{Bus, LISTENER_TIMEOUT};
-use windlass_tasks::{Broadcast, TaskStatus};
+use windlass_tasks::{Broadcast, ProjectId, TaskId, TaskStatus};
 
 use super::sim::clock::SimClock;
 
 fn message(task_id: i64) -> Broadcast {
     Broadcast::TaskStatus {
-        project_id: 1,
-        task_id,
+        project_id: ProjectId::from(1),
+        task_id: TaskId::from(task_id),
         status: TaskStatus::Pending,
         agent_id: "worker".to_owned(),
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use windlass_core::PermissionPolicy;
 use windlass_runner::{Budget, ResultStatus, RunnerSettings, StopSignals};
-use windlass_tasks::{Approvals, Broadcast, TaskQueue, TaskStatus};
+use windlass_tasks::{ApprovalId, Approvals, Broadcast, TaskQueue, TaskStatus};
 
 use super::sim::agent::Action;
 use super::sim::faults::{Faults, Rates};
@@ -326,7 +326,7 @@ async fn permission_request_is_decided_through_store() {
         }
         harness
             .store
-            .decide_approval(1, Some("yes".to_owned()))
+            .decide_approval(ApprovalId::from(1), Some("yes".to_owned()))
             .await
             .unwrap();
     };

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use windlass_core::{AgentHandle, SystemClock};
 use windlass_runner::{Bus, ResultStatus, Runner, RunnerSettings, StopSignals};
 use windlass_sandbox::{Host, Sandbox};
-use windlass_tasks::{NewProject, NewTask, Task, TaskStore, WarningKind, WorkerKind};
+use windlass_tasks::{NewProject, NewTask, ProjectId, Task, TaskStore, WarningKind, WorkerKind};
 use windlass_workspace::{Clones, Judge, TestRunner, TestSettings};
 
 use super::editing_agent::EditingAgent;
@@ -95,7 +95,7 @@ fn changes(kind: &str, project: &str) -> Vec<(String, ChangeFile)> {
 struct Bench {
     store: Arc<dyn TaskStore>,
     runner: Runner,
-    project: i64,
+    project: ProjectId,
     /// What the agent does next.
     change: Arc<Mutex<ChangeFile>>,
     _dir: TempDir,

@@ -1,7 +1,9 @@
 //! What counts as done: baselines, broken and named tests, and warnings.
 
 use windlass_runner::{ResultStatus, RunnerSettings, branch_name};
-use windlass_tasks::{Blockers, NewTask, Obstacle, Proof, TaskStatus, WarningKind};
+use windlass_tasks::{
+    BlockerId, Blockers, NewTask, Obstacle, ProjectId, Proof, TaskId, TaskStatus, WarningKind,
+};
 
 use super::sim::agent::Action;
 use super::sim::harness::Harness;
@@ -11,7 +13,7 @@ fn proof(harness: &Harness) -> Proof {
     harness
         .store
         .memory()
-        .row(1)
+        .row(TaskId::from(1))
         .unwrap()
         .proof
         .clone()
@@ -75,7 +77,9 @@ async fn agent_repairs_a_base_that_does_not_build_only_if_a_person_says_so() {
     );
     assert!(harness.prompts().is_empty(), "an agent was started");
 
-    let answered = harness.store.answer_blocker(1, "repair it".to_owned());
+    let answered = harness
+        .store
+        .answer_blocker(BlockerId::from(1), "repair it".to_owned());
     let task = answered.await.unwrap();
     assert_eq!(harness.run(&task).await.status, ResultStatus::Completed);
     assert!(harness.prompts()[0].contains("repair it"));
@@ -121,7 +125,7 @@ async fn tests_that_failed_before_are_asked_about_once_and_reported() {
 async fn named_test_must_pass() {
     let named = |name: &str| NewTask {
         tests: vec![name.to_owned()],
-        ..NewTask::new(1, "fix it")
+        ..NewTask::new(ProjectId::from(1), "fix it")
     };
     let harness = Harness::with_actions(&[Action::Write("bad"), Action::Write(GOOD)]);
     *harness.repo.base_text.lock().unwrap() = "red";

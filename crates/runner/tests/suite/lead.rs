@@ -6,17 +6,19 @@ use tokio_util::sync::CancellationToken;
 use windlass_runner::{
     AgentPoolManager, GoalParent, LeadAgent, PlanError, PlanOptions, RunnerSettings,
 };
-use windlass_tasks::{Dependency, TaskStatus, WorkerKind};
+use windlass_tasks::{Dependency, ProjectId, TaskId, TaskStatus, WorkerKind};
 
 use super::sim::agent::{Action, Script, SimAgent};
 use super::sim::faults::Rates;
 use super::sim::harness::Harness;
 use super::sim::repo::GOOD;
 
-const PARENT: GoalParent = GoalParent {
-    project_id: 1,
-    issue_id: None,
-};
+fn parent() -> GoalParent {
+    GoalParent {
+        project_id: ProjectId::from(1),
+        issue_id: None,
+    }
+}
 
 const DIAMOND: &str = r#"{"tasks":[
     {"title":"model","description":"a","priority":1,"workflow_step":1,"kind":"backend","depends_on":[]},
@@ -39,7 +41,7 @@ fn lead(harness: &Harness, answer: &'static str) -> LeadAgent {
 async fn goal_becomes_diamond_and_two_tasks_run_concurrently() {
     let harness = Harness::with_actions(&[Action::Write(GOOD)]);
     let lead = lead(&harness, DIAMOND);
-    let tasks = lead.plan("a shop", PARENT).await.unwrap();
+    let tasks = lead.plan("a shop", parent()).await.unwrap();
     assert_eq!(tasks.len(), 4);
     assert_eq!(tasks[2].kind, WorkerKind::Frontend);
     assert_eq!(
@@ -64,12 +66,12 @@ async fn goal_becomes_diamond_and_two_tasks_run_concurrently() {
         max_running = max_running.max(running);
     }
     assert_eq!(max_running, 2);
-    let ends: Vec<i64> = history
+    let ends: Vec<TaskId> = history
         .iter()
         .filter(|(_, status)| status.is_final())
         .map(|(id, _)| *id)
         .collect();
-    assert_eq!((ends[0], ends[3]), (1, 4));
+    assert_eq!((ends[0], ends[3]), (TaskId::from(1), TaskId::from(4)));
     let prompts = harness.prompts();
     assert!(
         prompts
@@ -87,7 +89,7 @@ async fn failed_task_blocks_dependents_with_reason() {
     });
     let harness = Harness::new(1, Rates::default(), script, true);
     let lead = lead(&harness, DIAMOND);
-    let tasks = lead.plan("a shop", PARENT).await.unwrap();
+    let tasks = lead.plan("a shop", parent()).await.unwrap();
     let done = lead.run(tasks, CancellationToken::new()).await.unwrap();
     let statuses: Vec<TaskStatus> = done.iter().map(|task| task.status).collect();
     let failed = done
@@ -116,7 +118,7 @@ async fn invalid_task_plan_is_rejected() {
             "no title",
         ),
     ] {
-        match lead(&harness, answer).plan("a shop", PARENT).await {
+        match lead(&harness, answer).plan("a shop", parent()).await {
             Err(PlanError::Invalid { problem, .. }) => assert!(problem.contains(why), "{problem}"),
             other => panic!("{answer}: {other:?}"),
         }

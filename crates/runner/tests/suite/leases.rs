@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use windlass_core::Clock;
 use windlass_runner::{ResultStatus, RunnerSettings, StopSignals, Worker};
-use windlass_tasks::{NewTask, TaskQueue, TaskStatus};
+use windlass_tasks::{NewTask, ProjectId, TaskId, TaskQueue, TaskStatus};
 
 use super::sim::agent::Action;
 use super::sim::check;
@@ -162,7 +162,7 @@ async fn p4_retry_completes_last_attempt_that_published_and_crashed() {
         let harness = Harness::with_actions(&[Action::Write(GOOD), Action::Write(GOOD)]);
         let task = harness.add(NewTask {
             max_attempts: 1,
-            ..NewTask::new(1, "a task")
+            ..NewTask::new(ProjectId::from(1), "a task")
         });
         let first = worker(&harness, true);
         let interruption = Interruption {
@@ -251,7 +251,15 @@ async fn p4_resumed_publisher_races_new_attempt_safely() {
         let mut intent_at = None;
         while harness.task(1).attempt < 2 && !harness.task(1).status.is_final() {
             harness.clock.sleep(Duration::from_millis(20)).await;
-            if intent_at.is_none() && !harness.store.memory().row(1).unwrap().intents.is_empty() {
+            if intent_at.is_none()
+                && !harness
+                    .store
+                    .memory()
+                    .row(TaskId::from(1))
+                    .unwrap()
+                    .intents
+                    .is_empty()
+            {
                 intent_at = Some(harness.clock.elapsed());
             }
         }

@@ -3,7 +3,7 @@
 use futures::future::join_all;
 use windlass_core::{Clock, Timestamp};
 use windlass_runner::{Cron, RunnerSettings};
-use windlass_tasks::{NewSchedule, NewTask, Schedules, TaskStatus};
+use windlass_tasks::{NewSchedule, NewTask, ProjectId, Schedules, TaskId, TaskStatus};
 
 use super::sim::agent::Action;
 use super::sim::faults::Rates;
@@ -11,7 +11,7 @@ use super::sim::harness::Harness;
 
 const HOUR: i64 = 3_600;
 /// No task was added.
-const NONE: [i64; 0] = [];
+const NONE: [TaskId; 0] = [];
 
 async fn hourly(harness: &Harness) -> Timestamp {
     let cron = "0 * * * *";
@@ -20,7 +20,7 @@ async fn hourly(harness: &Harness) -> Timestamp {
     let schedule = NewSchedule {
         cron: cron.to_owned(),
         zone: "UTC".to_owned(),
-        task: NewTask::new(1, "look after it"),
+        task: NewTask::new(ProjectId::from(1), "look after it"),
         next_at,
     };
     harness.store.add_schedule(schedule).await.unwrap();
@@ -44,9 +44,13 @@ async fn missed_runs_are_coalesced_and_two_workers_add_one_task() {
 
     // Five runs are missed.
     harness.clock.jump(5 * HOUR);
-    let both = join_all([runner.run_schedules(None), other.run_schedules(Some(1))]).await;
-    let added: Vec<i64> = both.into_iter().flat_map(Result::unwrap).collect();
-    assert_eq!(added, [1]);
+    let both = join_all([
+        runner.run_schedules(None),
+        other.run_schedules(Some(ProjectId::from(1))),
+    ])
+    .await;
+    let added: Vec<TaskId> = both.into_iter().flat_map(Result::unwrap).collect();
+    assert_eq!(added, [TaskId::from(1)]);
     let key = harness.task(1).idempotency_key.unwrap();
     assert_eq!(key, format!("schedule-1-{due}"));
     let next = harness
@@ -57,7 +61,13 @@ async fn missed_runs_are_coalesced_and_two_workers_add_one_task() {
         .remove(0)
         .next_at;
     assert!(next > harness.clock.now(), "the next run is in the future");
-    assert_eq!(runner.run_schedules(Some(2)).await.unwrap(), NONE);
+    assert_eq!(
+        runner
+            .run_schedules(Some(ProjectId::from(2)))
+            .await
+            .unwrap(),
+        NONE
+    );
 }
 
 #[tokio::test(start_paused = true)]

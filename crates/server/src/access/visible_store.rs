@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use windlass_core::TraceNode;
 use windlass_tasks::{
-    Approval, Attempt, Blocker, Correction, Dependency, Enqueued, EventFilter, LoggedEvent,
-    NewReview, NewTask, Project, ProjectId, Proof, Push, RecordId, Review, StoreError, StoreResult,
-    Task, TaskFilter, TaskId, TaskStore, TestResult,
+    Approval, ApprovalId, Attempt, Blocker, BlockerId, Correction, Dependency, Enqueued,
+    EventFilter, LoggedEvent, NewReview, NewTask, Project, ProjectId, Proof, Push, Review,
+    StoreError, StoreResult, Task, TaskFilter, TaskId, TaskStore, TestResult,
 };
 
 use crate::candidates::{CandidateRow, candidate_rows};
@@ -213,7 +213,7 @@ impl VisibleStore {
         Ok(blockers)
     }
 
-    pub(crate) async fn answer_blocker(&self, id: RecordId, text: String) -> StoreResult<Task> {
+    pub(crate) async fn answer_blocker(&self, id: BlockerId, text: String) -> StoreResult<Task> {
         if self.projects.is_some() {
             let visible = self.blockers(None, false).await?;
             if !visible.iter().any(|blocker| blocker.id == id) {
@@ -234,7 +234,7 @@ impl VisibleStore {
         Ok(visible)
     }
 
-    pub(crate) async fn approval(&self, id: RecordId) -> StoreResult<Approval> {
+    pub(crate) async fn approval(&self, id: ApprovalId) -> StoreResult<Approval> {
         let approval = self.store.approval(id).await?;
         if self.sees_task(approval.request.attempt.task).await? {
             Ok(approval)
@@ -245,7 +245,7 @@ impl VisibleStore {
 
     pub(crate) async fn decide_approval(
         &self,
-        id: RecordId,
+        id: ApprovalId,
         option: String,
     ) -> StoreResult<Approval> {
         self.approval(id).await?;

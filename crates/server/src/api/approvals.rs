@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
-use windlass_tasks::Approval;
+use windlass_tasks::{Approval, ApprovalId};
 
 use super::extract::{JsonBody, PathId, QueryParams};
 use super::schema;
@@ -39,7 +39,7 @@ pub(super) async fn list(
 #[utoipa::path(post, path = "/approvals/{id}/decision", params(("id" = i64, Path)), request_body = DecisionBody, responses((status = 200, description = "Success.", body = schema::Approval), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn decide(
     board: Board,
-    PathId(id): PathId,
+    PathId(id): PathId<ApprovalId>,
     JsonBody(body): JsonBody<DecisionBody>,
 ) -> Result<JsonResponse<Approval>, ApiError> {
     Ok(JsonResponse(board.decide(id, body.option).await?))

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
-use windlass_tasks::{Blocker, ProjectId, Task};
+use windlass_tasks::{Blocker, BlockerId, ProjectId, Task};
 
 use super::extract::{JsonBody, PathId, QueryParams};
 use super::schema;
@@ -43,7 +43,7 @@ pub(super) async fn list(
 #[utoipa::path(post, path = "/blockers/{id}/answer", params(("id" = i64, Path)), request_body = AnswerBody, responses((status = 200, description = "Success.", body = schema::Task), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn answer(
     board: Board,
-    PathId(id): PathId,
+    PathId(id): PathId<BlockerId>,
     JsonBody(body): JsonBody<AnswerBody>,
 ) -> Result<JsonResponse<Task>, ApiError> {
     Ok(JsonResponse(board.answer(id, body.text).await?))

@@ -7,12 +7,13 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use serde::de::DeserializeOwned;
+use windlass_tasks::TaskId;
 
 use crate::error::ApiError;
 use crate::state::AppState;
 
-/// The number in a path.
-pub(crate) struct PathId(pub(crate) i64);
+/// The id in a path.
+pub(crate) struct PathId<Id = TaskId>(pub(crate) Id);
 
 /// The query parameters.
 pub(crate) struct QueryParams<T>(pub(crate) T);
@@ -20,7 +21,7 @@ pub(crate) struct QueryParams<T>(pub(crate) T);
 /// The JSON body.
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
-impl FromRequestParts<AppState> for PathId {
+impl<Id: FromStr> FromRequestParts<AppState> for PathId<Id> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {

@@ -77,7 +77,10 @@ pub(super) struct NoteBody {
 
 /// Returns the note of a project, which is part of every agent's prompt.
 #[utoipa::path(get, path = "/projects/{id}/note", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = NoteBody)))]
-pub(super) async fn note(store: VisibleStore, PathId(id): PathId) -> ApiResult<NoteBody> {
+pub(super) async fn note(
+    store: VisibleStore,
+    PathId(id): PathId<ProjectId>,
+) -> ApiResult<NoteBody> {
     let note = store.project_note(id).await?;
     Ok(JsonResponse(NoteBody { note }))
 }
@@ -86,7 +89,7 @@ pub(super) async fn note(store: VisibleStore, PathId(id): PathId) -> ApiResult<N
 #[utoipa::path(put, path = "/projects/{id}/note", params(("id" = i64, Path)), request_body = NoteBody, responses((status = 200, description = "Success.", body = NoteBody)))]
 pub(super) async fn set_note(
     store: VisibleStore,
-    PathId(id): PathId,
+    PathId(id): PathId<ProjectId>,
     JsonBody(body): JsonBody<NoteBody>,
 ) -> ApiResult<NoteBody> {
     let set = store.set_project_note(id, body.note.clone()).await;

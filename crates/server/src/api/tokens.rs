@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windlass_core::{ExposeSecret, Timestamp};
-use windlass_tasks::{AccessToken, NewAccessToken, ProjectId, Scope, StoreError};
+use windlass_tasks::{AccessToken, NewAccessToken, ProjectId, Scope, StoreError, TokenId};
 
 use super::extract::{JsonBody, PathId};
 use super::schema;
@@ -35,7 +35,8 @@ pub(super) struct NewTokenBody {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Token)]
 pub(super) struct TokenInfo {
-    id: i64,
+    #[schema(value_type = i64)]
+    id: TokenId,
     name: String,
     #[schema(value_type = Vec<schema::Scope>)]
     scopes: Vec<Scope>,
@@ -129,7 +130,7 @@ pub(super) async fn add(
 pub(super) async fn revoke(
     State(state): State<AppState>,
     caller: Caller,
-    PathId(id): PathId,
+    PathId(id): PathId<TokenId>,
 ) -> Result<JsonResponse<TokenInfo>, ApiError> {
     let store = state.authenticator.store();
     let tokens = store.tokens().await?;

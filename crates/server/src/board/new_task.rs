@@ -21,6 +21,7 @@ const KEY_BYTES: usize = 255;
 pub(crate) struct NewTaskBody {
     /// Default: the project of the directory in which the server was started.
     #[schema(nullable = false, value_type = Option<i64>)]
+    #[schemars(with = "Option<i64>")]
     project_id: Option<ProjectId>,
     /// What to do, in one line.
     title: String,
@@ -45,6 +46,7 @@ pub(crate) struct NewTaskBody {
     /// Tasks that must be completed first.
     #[serde(default)]
     #[schema(value_type = Vec<i64>)]
+    #[schemars(with = "Vec<i64>")]
     dependencies: Vec<TaskId>,
     /// How often the task is attempted before it fails; default 3.
     #[schema(nullable = false, minimum = 1, maximum = 100)]

@@ -43,6 +43,7 @@ pub(crate) struct EditBody {
     workflow_step: Option<u8>,
     /// All tasks that must be completed first.
     #[schema(nullable = false, value_type = Option<Vec<i64>>)]
+    #[schemars(with = "Option<Vec<i64>>")]
     dependencies: Option<Vec<TaskId>>,
     /// How often the task is attempted before it fails.
     #[schema(nullable = false, minimum = 1, maximum = 100)]

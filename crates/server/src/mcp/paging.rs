@@ -1,5 +1,7 @@
 //! Pages of lists: `limit` and `cursor` in, `next_cursor` out.
 
+use std::fmt::Display;
+
 use serde_json::Value;
 
 use crate::error::ApiError;
@@ -15,18 +17,22 @@ pub(super) fn limit(requested: Option<u32>) -> u32 {
 }
 
 /// Returns the id after which a page starts.
-pub(super) fn parse_cursor(cursor: Option<&str>) -> Result<Option<i64>, ApiError> {
+pub(super) fn parse_cursor<Id: From<i64>>(cursor: Option<&str>) -> Result<Option<Id>, ApiError> {
     let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) else {
         return Ok(None);
     };
     let id = cursor.parse().ok().filter(|id: &i64| *id >= 0);
-    id.map(Some).ok_or_else(|| {
+    id.map(|id| Some(id.into())).ok_or_else(|| {
         ApiError::bad_request("unknown cursor: use the next_cursor of the previous page")
     })
 }
 
 /// Cuts a list to its page, and returns the cursor of the next one, if there is one.
-pub(super) fn cut<T>(items: &mut Vec<T>, limit: u32, id: impl Fn(&T) -> i64) -> Option<String> {
+pub(super) fn cut<T, Id: Display>(
+    items: &mut Vec<T>,
+    limit: u32,
+    id: impl Fn(&T) -> Id,
+) -> Option<String> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     if items.len() <= limit {
         return None;

@@ -94,7 +94,7 @@ impl Address {
             plain.then(|| text.parse::<u64>().ok()).flatten()
         };
         Some(Self {
-            task: TaskId::try_from(number(task)?).ok()?,
+            task: TaskId::from(i64::try_from(number(task)?).ok()?),
             part: Part::ALL.into_iter().find(|known| known.name() == part)?,
             offset: number(query.strip_prefix("offset=")?)?,
         })
@@ -241,13 +241,13 @@ mod tests {
     #[test]
     fn addresses_are_parsed_strictly() {
         let proof = Address {
-            task: 7,
+            task: TaskId::from(7),
             part: Part::Proof,
             offset: 0,
         };
         assert_eq!(Address::parse("windlass://task/7/proof"), Some(proof));
         let later = Address {
-            task: 7,
+            task: TaskId::from(7),
             part: Part::Diff,
             offset: 400,
         };

@@ -190,7 +190,7 @@ async fn p22_model_apis_need_the_scope_models() {
 }
 
 /// Adds a second project with one task, and returns both.
-async fn second_project(harness: &Harness) -> (ProjectId, i64) {
+async fn second_project(harness: &Harness) -> (ProjectId, TaskId) {
     let project = NewProject {
         name: "garden".to_owned(),
         root: "/home/me/garden".into(),

@@ -1,7 +1,7 @@
 //! The API against its OpenAPI document.
 
 use serde_json::{Value, json};
-use windlass_tasks::{Landings, NewLanding};
+use windlass_tasks::{Landings, NewLanding, TaskId};
 
 use super::client::Response;
 use super::full_run::run_full_task;
@@ -160,7 +160,7 @@ async fn every_response_matches_the_openapi_document() {
     let document = OpenApi::fetch(&harness).await;
     run_full_task(&harness).await;
     let landing = NewLanding {
-        task: 1,
+        task: TaskId::from(1),
         target: "main".to_owned(),
         by: "ada".to_owned(),
     };

@@ -78,7 +78,7 @@ impl HostOps for TestHostOps {
         _: &'a str,
     ) -> BoxFuture<'a, Result<Value, HostOpsError>> {
         Box::pin(async move {
-            match task.id {
+            match task.id.get() {
                 1 => Ok(json!({"status": "nothing"})),
                 2 => Err(HostOpsError::Refused("your edits would be lost".to_owned())),
                 _ => Err(HostOpsError::Internal("/home/me/secret broke".to_owned())),
@@ -248,7 +248,7 @@ pub(crate) async fn serve(
     store: &Arc<FaultyStore>,
     access: &Arc<dyn AccessStore>,
     token: &SecretString,
-    project: i64,
+    project: ProjectId,
     limits: ServerLimits,
     listen: &str,
 ) -> RunningServer {
@@ -265,7 +265,7 @@ pub(crate) async fn serve(
 
 pub(crate) async fn broadcast(
     store: &dyn TaskStore,
-    project: i64,
+    project: ProjectId,
     count: usize,
     length: usize,
 ) -> u64 {

@@ -24,7 +24,7 @@ async fn tasks_are_added_listed_and_shown() {
 
     let mut expected = vec![1];
     for title in ["two", "three", "four", "five"] {
-        expected.push(harness.add(title).await.id);
+        expected.push(harness.add(title).await.id.get());
     }
     let second = json!({ "id": expected[1] });
     let mut ids = Vec::new();

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use windlass_core::{Timestamp, TraceNode, Usage};
 use windlass_tasks::{
-    AgentMessage, AgentSession, Approval, Approvals, Attempt, AttemptRecords, AttemptRef, BasePart,
-    Blocker, Blockers, Broadcast, Claim, Claimed, ClaimedLandings, Correction, DependencyChange,
-    DueRun, EarlierChange, Enqueued, EventFilter, EventLog, Issue, IssueId, Landing, LandingClaim,
-    LandingFilter, LandingOutcome, LandingToken, Landings, LeaseStatus, Leases, LoggedEvent,
-    NewApproval, NewIssue, NewLanding, NewProject, NewReview, NewSchedule, NewTask, Outcome,
-    Project, ProjectId, Projects, Proof, RecordId, Release, Review, Reviews, Schedule, Schedules,
-    Stacks, Steering, StoreError, StoreFuture, TakeOver, Task, TaskEdit, TaskFilter, TaskId,
-    TaskQueue, TaskStore, TestResult, Traces, WorkerPause,
+    AgentMessage, AgentSession, Approval, ApprovalId, Approvals, Attempt, AttemptRecords,
+    AttemptRef, BasePart, Blocker, BlockerId, Blockers, Broadcast, Claim, Claimed, ClaimedLandings,
+    Correction, CorrectionId, DependencyChange, DueRun, EarlierChange, Enqueued, EventFilter,
+    EventLog, Issue, IssueId, Landing, LandingClaim, LandingFilter, LandingId, LandingOutcome,
+    LandingToken, Landings, LeaseStatus, Leases, LoggedEvent, MessageId, NewApproval, NewIssue,
+    NewLanding, NewProject, NewReview, NewSchedule, NewTask, NotificationId, Outcome, Project,
+    ProjectId, Projects, Proof, Release, Review, Reviews, Schedule, ScheduleId, Schedules, Stacks,
+    Steering, StoreError, StoreFuture, TakeOver, Task, TaskEdit, TaskFilter, TaskId, TaskQueue,
+    TaskStore, TestResult, TestResultId, Traces, WorkerPause,
 };
 use windlass_tasks::{
     FollowStep, NewPush, Notification, NotificationClaim, NotificationEnd, Notifications, Push,
@@ -100,9 +101,9 @@ forward! {
     AttemptRecords {
         attempts(task: TaskId) -> Vec<Attempt>;
         record_session(attempt: AttemptRef, session: AgentSession) -> ();
-        record_test(attempt: AttemptRef, result: TestResult) -> RecordId;
+        record_test(attempt: AttemptRef, result: TestResult) -> TestResultId;
         test_results(task: TaskId) -> Vec<(u32, TestResult)>;
-        record_correction(attempt: AttemptRef, round: Correction) -> RecordId;
+        record_correction(attempt: AttemptRef, round: Correction) -> CorrectionId;
         corrections(task: TaskId) -> Vec<(u32, Correction)>;
         proof(task: TaskId) -> Option<Proof>;
     }
@@ -114,26 +115,26 @@ forward! {
     Blockers {
         blockers(project: Option<ProjectId>, open: bool) -> Vec<Blocker>;
         task_blockers(task: TaskId) -> Vec<Blocker>;
-        answer_blocker(blocker: RecordId, text: String) -> Task;
+        answer_blocker(blocker: BlockerId, text: String) -> Task;
     }
     Approvals {
         request_approval(approval: NewApproval) -> Approval;
-        approval(id: RecordId) -> Approval;
+        approval(id: ApprovalId) -> Approval;
         approvals(open: bool) -> Vec<Approval>;
-        decide_approval(id: RecordId, option: Option<String>) -> Approval;
+        decide_approval(id: ApprovalId, option: Option<String>) -> Approval;
     }
     Schedules {
         add_schedule(schedule: NewSchedule) -> Schedule;
         schedules(project: Option<ProjectId>) -> Vec<Schedule>;
-        pause_schedule(id: RecordId) -> Schedule;
-        resume_schedule(id: RecordId, next: Timestamp) -> Schedule;
-        remove_schedule(id: RecordId) -> Schedule;
+        pause_schedule(id: ScheduleId) -> Schedule;
+        resume_schedule(id: ScheduleId, next: Timestamp) -> Schedule;
+        remove_schedule(id: ScheduleId) -> Schedule;
         run_schedule(run: DueRun) -> Option<Task>;
     }
     TakeOver {
         send_message(task: TaskId, author: String, text: String) -> AgentMessage;
         messages(task: TaskId) -> Vec<AgentMessage>;
-        take_messages(attempt: AttemptRef, seen: RecordId) -> Vec<AgentMessage>;
+        take_messages(attempt: AttemptRef, seen: Option<MessageId>) -> Vec<AgentMessage>;
         take_over(claim: Claim) -> Claimed;
     }
     Steering {
@@ -153,8 +154,8 @@ forward! {
         enqueue_landing(new: NewLanding) -> Landing;
         claim_landings(claim: LandingClaim) -> Option<ClaimedLandings>;
         heartbeat_landings(token: LandingToken, lease: Duration) -> ();
-        record_landing_intent(token: LandingToken, entries: Vec<RecordId>, commit: String) -> ();
-        finish_landing(token: LandingToken, entry: RecordId, outcome: LandingOutcome) -> Task;
+        record_landing_intent(token: LandingToken, entries: Vec<LandingId>, commit: String) -> ();
+        finish_landing(token: LandingToken, entry: LandingId, outcome: LandingOutcome) -> Task;
         release_landings(token: LandingToken, reason: Option<String>) -> ();
         landings(filter: LandingFilter) -> Vec<Landing>;
         record_landed(new: NewLanding, commit: String) -> Task;
@@ -182,7 +183,7 @@ forward! {
         follow(follower: String) -> u64;
         record_followed(step: FollowStep) -> bool;
         claim_notification(claim: NotificationClaim) -> Option<Notification>;
-        end_notification(id: RecordId, claim: u32, end: NotificationEnd) -> bool;
+        end_notification(id: NotificationId, claim: u32, end: NotificationEnd) -> bool;
         notifications(project: Option<ProjectId>, limit: u32) -> Vec<Notification>;
     }
 }

@@ -2,8 +2,8 @@
 
 use windlass_core::Usage;
 use windlass_tasks::{
-    BestOf, Claim, Claimed, LeaseStatus, NewTask, Outcome, Proof, StoreError, Task, TaskFilter,
-    TaskStatus,
+    BestOf, Claim, Claimed, LeaseStatus, NewTask, Outcome, ProjectId, Proof, StoreError, Task,
+    TaskFilter, TaskStatus,
 };
 
 use super::lifecycle::proof;
@@ -12,7 +12,7 @@ use super::{
     finish, project, same,
 };
 
-fn best_of(project: i64, agents: &[&str], first: bool) -> NewTask {
+fn best_of(project: ProjectId, agents: &[&str], first: bool) -> NewTask {
     NewTask {
         best_of: Some(BestOf {
             agents: agents

@@ -99,7 +99,7 @@ pub(super) async fn p3_change_of_an_ended_attempt_is_recorded_once(
     same!(on.store.earlier_change(task).await?, change(1, "found"));
     finish(&on.other, &running, completed()).await?;
     // There is no such attempt or task.
-    for (task, number) in [(task, 3), (task + 1, 1)] {
+    for (task, number) in [(task, 3), (TaskId::from(task.get() + 1), 1)] {
         let missing = AttemptRef { task, number };
         let result = on.store.record_change(missing, "x".to_owned()).await;
         check!(result.is_err(), "{missing:?}");

@@ -1,13 +1,15 @@
 //! Tasks that depend on each other.
 
-use windlass_tasks::{Claim, Claimed, Dependency, NewTask, StoreError, Task, TaskId, TaskStatus};
+use windlass_tasks::{
+    Claim, Claimed, Dependency, NewTask, ProjectId, StoreError, Task, TaskId, TaskStatus,
+};
 
 use super::{
     CaseFailure, CaseResult, StoreUnderTest, add, any, check, claimed, completed, fail_case,
     failed, finish, project, same,
 };
 
-fn task_after(project: i64, title: &str, on: &[TaskId]) -> NewTask {
+fn task_after(project: ProjectId, title: &str, on: &[TaskId]) -> NewTask {
     NewTask {
         dependencies: on.iter().map(|id| Dependency::Task(*id)).collect(),
         ..NewTask::new(project, title)

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use windlass_core::Usage;
 use windlass_tasks::{
-    Broadcast, Dependency, EventFilter, LoggedEvent, NewTask, Outcome, Release, StoreError, TaskId,
-    TaskStatus, TaskStore,
+    Broadcast, Dependency, EventFilter, LoggedEvent, NewTask, Outcome, ProjectId, Release,
+    StoreError, TaskId, TaskStatus, TaskStore,
 };
 
 use super::{
@@ -18,7 +18,7 @@ use super::{
 /// Long enough for a busy machine; no case waits until it elapses.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 
-fn activity_message(project_id: i64, message: &str) -> Broadcast {
+fn activity_message(project_id: ProjectId, message: &str) -> Broadcast {
     Broadcast::ActivityUpdate {
         project_id,
         activity_type: "test".to_owned(),
@@ -86,7 +86,9 @@ pub(super) async fn p14_events_are_read_from_any_seq(on: StoreUnderTest) -> Case
         before as usize
     );
     same!(
-        on.store.events(only(Some(project + 1), None)).await?,
+        on.store
+            .events(only(Some(ProjectId::from(project.get() + 1)), None))
+            .await?,
         vec![]
     );
     same!(

@@ -2,8 +2,9 @@
 
 use windlass_core::Usage;
 use windlass_tasks::{
-    Claim, Dependency, NewIssue, NewTask, Outcome, Proof, Release, StoreError, TaskFilter,
-    TaskStatus, TestCounts, Warning, WarningKind, WorkerKind,
+    ApprovalId, BlockerId, Claim, Dependency, IssueId, NewIssue, NewTask, Outcome, ProjectId,
+    Proof, Release, StoreError, TaskFilter, TaskId, TaskStatus, TestCounts, Warning, WarningKind,
+    WorkerKind,
 };
 
 use super::{
@@ -111,7 +112,7 @@ pub(super) async fn invalid_task_is_rejected(on: StoreUnderTest) -> CaseResult {
         );
     }
     let unknown_project = NewTask {
-        project_id: 999,
+        project_id: ProjectId::from(999),
         ..valid()
     };
     let result = on.store.enqueue(vec![valid(), unknown_project]).await;
@@ -120,7 +121,7 @@ pub(super) async fn invalid_task_is_rejected(on: StoreUnderTest) -> CaseResult {
         "{result:?}"
     );
     let waits = NewTask {
-        dependencies: vec![Dependency::Task(999)],
+        dependencies: vec![Dependency::Task(TaskId::from(999))],
         ..valid()
     };
     let result = on.store.enqueue(vec![valid(), waits]).await;
@@ -139,17 +140,23 @@ pub(super) async fn invalid_task_is_rejected(on: StoreUnderTest) -> CaseResult {
 pub(super) async fn missing_records_return_not_found(on: StoreUnderTest) -> CaseResult {
     let store = &on.store;
     let errors = [
-        store.task(7).await.err(),
-        store.project(7).await.err(),
-        store.issue(7).await.err(),
-        store.cancel(7).await.err(),
-        store.retry(7, false).await.err(),
-        store.proof(7).await.err(),
-        store.test_results(7).await.err(),
-        store.approval(7).await.err(),
-        store.answer_blocker(7, "green".to_owned()).await.err(),
+        store.task(TaskId::from(7)).await.err(),
+        store.project(ProjectId::from(7)).await.err(),
+        store.issue(IssueId::from(7)).await.err(),
+        store.cancel(TaskId::from(7)).await.err(),
+        store.retry(TaskId::from(7), false).await.err(),
+        store.proof(TaskId::from(7)).await.err(),
+        store.test_results(TaskId::from(7)).await.err(),
+        store.approval(ApprovalId::from(7)).await.err(),
+        store
+            .answer_blocker(BlockerId::from(7), "green".to_owned())
+            .await
+            .err(),
         store.trace("7".to_owned()).await.err(),
-        store.add_dependency(7, 8).await.err(),
+        store
+            .add_dependency(TaskId::from(7), TaskId::from(8))
+            .await
+            .err(),
     ];
     for error in errors {
         check!(
@@ -186,14 +193,17 @@ pub(super) async fn claim_follows_priority_step_and_id(on: StoreUnderTest) -> Ca
         };
         add(&on.store, new).await?;
     }
-    let mut last = 0;
+    let mut last = None;
     for (at, step) in wanted.into_iter().enumerate() {
         let task = claimed(&on.store).await?.task;
         same!((task.priority, task.workflow_step), step, "number {at}");
         if at > 0 && wanted[at - 1] == step {
-            check!(task.id > last, "the older of two equal tasks comes first");
+            check!(
+                Some(task.id) > last,
+                "the older of two equal tasks comes first"
+            );
         }
-        last = task.id;
+        last = Some(task.id);
     }
     same!(on.store.claim(any("a worker")).await?, None);
     Ok(())
@@ -210,7 +220,7 @@ pub(super) async fn claim_respects_filters(on: StoreUnderTest) -> CaseResult {
     let second = add(&on.store, new(WorkerKind::Backend)).await?;
 
     let elsewhere = Claim {
-        project_id: Some(project.id + 1),
+        project_id: Some(ProjectId::from(project.id.get() + 1)),
         ..any("w")
     };
     same!(on.store.claim(elsewhere).await?, None);

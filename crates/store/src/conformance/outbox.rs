@@ -37,7 +37,9 @@ async fn claimed_push(on: &StoreUnderTest) -> Result<Push, CaseFailure> {
 
 pub(super) async fn push_is_claimed_by_one_and_known_as_ours(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?.id;
-    let missing = on.store.request_push(new_push(task + 1, "refs/heads/x"));
+    let missing = on
+        .store
+        .request_push(new_push(TaskId::from(task.get() + 1), "refs/heads/x"));
     check!(
         matches!(missing.await, Err(StoreError::NotFound { .. })),
         "the task does not exist"

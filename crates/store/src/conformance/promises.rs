@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use windlass_core::Usage;
 use windlass_tasks::{
-    Broadcast, Correction, EventFilter, LeaseStatus, NewTask, Release, StoreError, StoreResult,
-    TaskFilter, TaskStatus, TaskStore, TestCounts, TestResult, TestStatus,
+    Broadcast, Correction, EventFilter, LeaseStatus, NewTask, ProjectId, Release, StoreError,
+    StoreResult, TaskFilter, TaskId, TaskStatus, TaskStore, TestCounts, TestResult, TestStatus,
 };
 
 use super::{
@@ -33,7 +33,7 @@ pub(super) async fn p1_accepted_tasks_are_stored(on: StoreUnderTest) -> CaseResu
         accepted.extend(client.await??);
     }
     same!(accepted.len(), 160, "each task has its own id");
-    let found: BTreeSet<i64> = on
+    let found: BTreeSet<TaskId> = on
         .other
         .tasks(TaskFilter::default())
         .await?
@@ -132,7 +132,7 @@ async fn stale_writes_fail(
     assert_superseded(store.record_test(attempt, passed_tests()).await)?;
     assert_superseded(store.record_correction(attempt, correction()).await)?;
     let message = Broadcast::ActivityUpdate {
-        project_id: 1,
+        project_id: ProjectId::from(1),
         activity_type: "late".to_owned(),
         agent_id: "worker".to_owned(),
         message: "late".to_owned(),
@@ -286,7 +286,9 @@ pub(super) async fn p6_same_key_from_a_hundred_clients_gives_one_task(
     }
     same!((ids.len(), fresh), (1, 1));
     same!(on.store.tasks(TaskFilter::default()).await?.len(), 1);
-    let task = ids.first().copied().unwrap_or_default();
+    let Some(task) = ids.pop_first() else {
+        return fail_case("no task was added".to_owned());
+    };
 
     let other = on
         .store

@@ -76,7 +76,7 @@ pub(super) async fn review_round_trips_with_its_comments(on: StoreUnderTest) -> 
     new.text = "Another one.".to_owned();
     on.other.add_review(new).await?;
     same!(on.store.reviews(task).await?.len(), 2);
-    let missing = on.store.reviews(task + 1).await;
+    let missing = on.store.reviews(TaskId::from(task.get() + 1)).await;
     check!(
         matches!(missing, Err(StoreError::NotFound { .. })),
         "{missing:?}"

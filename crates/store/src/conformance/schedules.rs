@@ -2,7 +2,7 @@
 
 use futures::future::join_all;
 use windlass_core::Timestamp;
-use windlass_tasks::{Dependency, DueRun, NewSchedule, NewTask, ProjectId, StoreError};
+use windlass_tasks::{Dependency, DueRun, NewSchedule, NewTask, ProjectId, StoreError, TaskId};
 
 use super::{CaseResult, StoreUnderTest, any, check, claimed, completed, finish, project, same};
 
@@ -28,7 +28,10 @@ pub(super) async fn due_time_adds_one_task(on: StoreUnderTest) -> CaseResult {
         on.other.schedules(Some(project.id)).await?,
         vec![added.clone()]
     );
-    same!(on.other.schedules(Some(99)).await?, Vec::new());
+    same!(
+        on.other.schedules(Some(ProjectId::from(99))).await?,
+        Vec::new()
+    );
     same!((added.cron.as_str(), added.next_at), ("0 3 * * *", DUE));
 
     // Many workers on two connections find the same due time.
@@ -106,7 +109,7 @@ pub(super) async fn paused_and_removed_schedules_add_nothing(on: StoreUnderTest)
     );
 
     let mut bad = nightly(project.id);
-    bad.task.dependencies = vec![Dependency::Task(1)];
+    bad.task.dependencies = vec![Dependency::Task(TaskId::from(1))];
     let mut long = nightly(project.id);
     long.cron = "*".repeat(1_000);
     let mut empty = nightly(project.id);
@@ -118,7 +121,7 @@ pub(super) async fn paused_and_removed_schedules_add_nothing(on: StoreUnderTest)
             "{refused:?}"
         );
     }
-    let missing = on.store.add_schedule(nightly(99)).await;
+    let missing = on.store.add_schedule(nightly(ProjectId::from(99))).await;
     check!(
         matches!(missing, Err(StoreError::NotFound { .. })),
         "{missing:?}"

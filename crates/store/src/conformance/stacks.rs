@@ -88,7 +88,7 @@ pub(super) async fn base_of_an_attempt_is_recorded(on: StoreUnderTest) -> CaseRe
     same!(task.target.as_deref(), Some("release"));
     check!(!task.outdated && !task.merges, "{task:?}");
     let one = claimed(&on.store).await?;
-    let parts = vec![part(7, '7'), part(3, '3')];
+    let parts = vec![part(TaskId::from(7), '7'), part(TaskId::from(3), '3')];
     let record = |at| on.store.record_base(at, commit('b'), parts.clone());
     record(one.attempt).await?;
     record(one.attempt).await?;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use windlass_core::Usage;
 use windlass_tasks::{
-    Claim, MAX_NOTE_BYTES, NewProject, NewTask, Release, StoreError, StoreResult, Task, TaskEdit,
-    TaskStatus, WorkerKind,
+    Claim, MAX_NOTE_BYTES, NewProject, NewTask, ProjectId, Release, StoreError, StoreResult, Task,
+    TaskEdit, TaskId, TaskStatus, WorkerKind,
 };
 
 use super::{
@@ -95,7 +95,7 @@ pub(super) async fn task_is_edited_unless_it_runs(on: StoreUnderTest) -> CaseRes
 pub(super) async fn edited_dependencies_decide_what_is_claimed(on: StoreUnderTest) -> CaseResult {
     let a = added(&on.store).await?;
     let b = add(&on.store, NewTask::new(a.project_id, "b")).await?;
-    let depends = |on: Vec<i64>| TaskEdit {
+    let depends = |on: Vec<TaskId>| TaskEdit {
         dependencies: Some(on),
         ..TaskEdit::default()
     };
@@ -104,7 +104,10 @@ pub(super) async fn edited_dependencies_decide_what_is_claimed(on: StoreUnderTes
         let why = refusal(on.store.edit_task(task, depends(vec![dependency])).await)?;
         check!(why.contains("cannot depend on"), "{why}");
     }
-    let missing = on.store.edit_task(a.id, depends(vec![b.id, 99])).await;
+    let missing = on
+        .store
+        .edit_task(a.id, depends(vec![b.id, TaskId::from(99)]))
+        .await;
     check!(
         matches!(missing, Err(StoreError::NotFound { .. })),
         "{missing:?}"
@@ -196,7 +199,10 @@ pub(super) async fn paused_workers_claim_only_what_they_name(on: StoreUnderTest)
     };
     check!(on.store.claim(named).await?.is_some(), "it is named");
     check!(on.store.resume_workers(None).await?, "it was paused");
-    let missing = on.store.pause_workers(Some(99), String::new()).await;
+    let missing = on
+        .store
+        .pause_workers(Some(ProjectId::from(99)), String::new())
+        .await;
     check!(
         matches!(missing, Err(StoreError::NotFound { .. })),
         "{missing:?}"
@@ -246,7 +252,10 @@ pub(super) async fn project_has_a_note(on: StoreUnderTest) -> CaseResult {
     let long = "x".repeat(MAX_NOTE_BYTES + 1);
     refusal(on.store.set_project_note(project.id, long).await)?;
     same!(on.other.project_note(project.id).await?, "use tabs");
-    let missing = on.store.set_project_note(99, String::new()).await;
+    let missing = on
+        .store
+        .set_project_note(ProjectId::from(99), String::new())
+        .await;
     check!(
         matches!(missing, Err(StoreError::NotFound { .. })),
         "{missing:?}"

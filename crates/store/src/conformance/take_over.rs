@@ -2,7 +2,8 @@
 
 use windlass_core::Usage;
 use windlass_tasks::{
-    Claim, Dependency, MAX_MESSAGE_BYTES, NewTask, Release, StoreError, TaskStatus,
+    Claim, Dependency, MAX_MESSAGE_BYTES, MessageId, NewTask, Release, StoreError, TaskId,
+    TaskStatus,
 };
 
 use super::{
@@ -19,20 +20,20 @@ pub(super) async fn message_is_delivered_once(on: StoreUnderTest) -> CaseResult 
     same!((first.author.as_str(), first.attempt), ("ann", None));
     let one = claimed(&on.store).await?;
     let second = send("and no spaces\u{0}").await?;
-    let texts = |messages: &[windlass_tasks::AgentMessage]| -> Vec<i64> {
+    let texts = |messages: &[windlass_tasks::AgentMessage]| -> Vec<MessageId> {
         messages.iter().map(|message| message.id).collect()
     };
     // The first response was lost.
     for _ in 0..2 {
-        let taken = on.store.take_messages(one.attempt, 0).await?;
+        let taken = on.store.take_messages(one.attempt, None).await?;
         same!(texts(&taken), vec![first.id, second.id]);
     }
     same!(
-        on.store.take_messages(one.attempt, second.id).await?,
+        on.store.take_messages(one.attempt, Some(second.id)).await?,
         Vec::new()
     );
     let third = send("third").await?;
-    let taken = on.store.take_messages(one.attempt, second.id).await?;
+    let taken = on.store.take_messages(one.attempt, Some(second.id)).await?;
     same!(texts(&taken), vec![third.id]);
 
     let release = Release {
@@ -40,13 +41,13 @@ pub(super) async fn message_is_delivered_once(on: StoreUnderTest) -> CaseResult 
         usage: Usage::default(),
     };
     on.store.release(one.attempt, release).await?;
-    let late = on.store.take_messages(one.attempt, 0).await;
+    let late = on.store.take_messages(one.attempt, None).await;
     check!(
         matches!(late, Err(StoreError::Superseded { .. })),
         "{late:?}"
     );
     let two = claimed(&on.store).await?;
-    same!(on.store.take_messages(two.attempt, 0).await?, Vec::new());
+    same!(on.store.take_messages(two.attempt, None).await?, Vec::new());
     let all = on.other.messages(task.id).await?;
     let attempts: Vec<_> = all.iter().map(|message| message.attempt).collect();
     same!(attempts, vec![Some(1); 3]);
@@ -59,7 +60,9 @@ pub(super) async fn message_is_delivered_once(on: StoreUnderTest) -> CaseResult 
             "{refused:?}"
         );
     }
-    let missing = on.store.send_message(99, String::new(), "x".to_owned());
+    let missing = on
+        .store
+        .send_message(TaskId::from(99), String::new(), "x".to_owned());
     let missing = missing.await;
     check!(
         matches!(missing, Err(StoreError::NotFound { .. })),

@@ -3,8 +3,8 @@
 use serde_json::json;
 use windlass_core::{PermissionKind, PermissionOption, Timestamp, TraceNode, Usage};
 use windlass_tasks::{
-    AttemptStatus, LeaseStatus, NewApproval, NewTask, Outcome, Release, StoreError, TaskId,
-    TaskStatus,
+    AttemptStatus, LeaseStatus, NewApproval, NewTask, Outcome, ProjectId, Release, StoreError,
+    TaskId, TaskStatus,
 };
 
 use super::{
@@ -120,7 +120,9 @@ pub(super) async fn blocker_is_answered_once(on: StoreUnderTest) -> CaseResult {
     same!(blocker.question, question);
     same!(blocker.answer, None);
     same!(
-        on.store.blockers(Some(task.project_id + 1), true).await?,
+        on.store
+            .blockers(Some(ProjectId::from(task.project_id.get() + 1)), true)
+            .await?,
         vec![]
     );
 
@@ -216,7 +218,7 @@ pub(super) async fn approval_is_decided_once(on: StoreUnderTest) -> CaseResult {
 pub(super) async fn attempts_are_listed_with_outcomes(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?;
     same!(on.store.attempts(task.id).await?, vec![]);
-    let missing = on.store.attempts(task.id + 1).await;
+    let missing = on.store.attempts(TaskId::from(task.id.get() + 1)).await;
     check!(
         matches!(missing, Err(StoreError::NotFound { .. })),
         "{missing:?}"

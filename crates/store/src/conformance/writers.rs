@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use windlass_core::{Clock, SystemClock};
 use windlass_tasks::{
-    ATTEMPT_LIMIT, Broadcast, LeaseStatus, NewTask, TaskFilter, TaskId, TaskStatus, TaskStore,
+    ATTEMPT_LIMIT, Broadcast, LeaseStatus, NewTask, ProjectId, TaskFilter, TaskId, TaskStatus,
+    TaskStore,
 };
 
 use super::{
@@ -59,7 +60,7 @@ pub(super) async fn p9_sixteen_concurrent_writers_stay_consistent(
 
 async fn run_writer(
     store: Arc<dyn TaskStore>,
-    project: i64,
+    project: ProjectId,
     writer: u64,
     clock: SystemClock,
     load_duration: Duration,

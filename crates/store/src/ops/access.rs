@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use windlass_tasks::{
     AccessToken, BrowserSession, Credentials, MAX_SESSIONS, MAX_TOKEN_NAME_BYTES, MAX_TOKENS,
-    NewAccessToken, RecordId, Scope, StoreError, StoreResult,
+    NewAccessToken, Scope, StoreError, StoreResult, TokenId,
 };
 
 use super::projects;
@@ -42,7 +42,7 @@ fn token(row: &Row) -> StoreResult<AccessToken> {
         None => None,
     };
     Ok(AccessToken {
-        id: row.int("id")?,
+        id: row.id("id")?,
         name: row.text("name")?,
         // A scope of a newer version grants nothing here.
         scopes: scopes
@@ -96,7 +96,7 @@ pub(crate) async fn add_token(
     );
     let name = new.name.as_str();
     if let Some(row) = db.fetch_optional(SAME_NAME, args![name]).await? {
-        let id = row.int("id")?;
+        let id: TokenId = row.id("id")?;
         return Err(StoreError::Refused(format!(
             "token {id} is already named {name:?}: revoke it first, or choose another name"
         )));
@@ -150,7 +150,7 @@ pub(crate) async fn tokens(db: &mut DbConnection) -> StoreResult<Vec<AccessToken
         .collect()
 }
 
-pub(crate) async fn revoke_token(db: &mut DbConnection, id: RecordId) -> StoreResult<AccessToken> {
+pub(crate) async fn revoke_token(db: &mut DbConnection, id: TokenId) -> StoreResult<AccessToken> {
     const REVOKE: Sql = sql!(
         "UPDATE access_token SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING ",
         columns!()

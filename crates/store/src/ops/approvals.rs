@@ -1,7 +1,7 @@
 //! Permission requests: created by one process, decided through another.
 
 use windlass_tasks::{
-    Approval, ApprovalDecision, Broadcast, NewApproval, RecordId, StoreError, StoreResult, Task,
+    Approval, ApprovalDecision, ApprovalId, Broadcast, NewApproval, StoreError, StoreResult, Task,
     TaskId,
 };
 
@@ -13,7 +13,7 @@ fn approval(row: &Row) -> StoreResult<Approval> {
     let chosen = row.opt_text("chosen")?;
     let decided = row.opt_int("decided_at")?;
     Ok(Approval {
-        id: row.int("id")?,
+        id: row.id("id")?,
         request: row.json("body")?,
         created_at: timestamp(row.int("created_at")?),
         decision: decided.map(|at| ApprovalDecision {
@@ -57,7 +57,7 @@ fn broadcast(db: &mut DbConnection, task: &Task, approval: &Approval, what: &str
     });
 }
 
-pub(crate) async fn get(db: &mut DbConnection, id: RecordId) -> StoreResult<Approval> {
+pub(crate) async fn get(db: &mut DbConnection, id: ApprovalId) -> StoreResult<Approval> {
     const ONE: Sql =
         sql!("SELECT id, body, created_at, chosen, decided_at FROM approval WHERE id = $1");
     match db.fetch_optional(ONE, args![id]).await? {
@@ -81,7 +81,7 @@ pub(crate) async fn list(db: &mut DbConnection, open: bool) -> StoreResult<Vec<A
 /// Decides a request. The first decision is final: later calls return it unchanged.
 pub(crate) async fn decide(
     db: &mut DbConnection,
-    id: RecordId,
+    id: ApprovalId,
     option: Option<&str>,
 ) -> StoreResult<Approval> {
     const DECIDE: Sql = sql!(

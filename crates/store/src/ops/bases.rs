@@ -63,7 +63,7 @@ fn dependency(row: &Row) -> StoreResult<(DependencyChange, Vec<TaskId>)> {
     let needs = needs.split(',').filter(|part| !part.is_empty());
     let needs: Result<Vec<TaskId>, _> = needs.map(str::parse).collect();
     let change = DependencyChange {
-        task: row.int("id")?,
+        task: row.id("id")?,
         title: row.text("title")?,
         completed: row.text("status")? == TaskStatus::Completed.as_str(),
         commit: row.opt_text("published")?,

@@ -1,12 +1,12 @@
 //! Blockers: questions for people, and their answers.
 
 use windlass_tasks::{
-    Answer, Blocker, ProjectId, RecordId, StoreError, StoreResult, Task, TaskId, TaskStatus,
+    Answer, Blocker, BlockerId, ProjectId, StoreError, StoreResult, Task, TaskId, TaskStatus,
 };
 
 use super::tasks;
 use crate::connection::{DbConnection, timestamp};
-use crate::sql::{Row, Sql, args, sql};
+use crate::sql::{Row, Sql, args, or_zero, sql};
 use crate::task_row::{self, TaskRow};
 
 macro_rules! columns {
@@ -20,9 +20,9 @@ fn blocker(row: &Row) -> StoreResult<Blocker> {
     let at = row.opt_int("answered_at")?;
     let text = row.opt_text("answer")?;
     Ok(Blocker {
-        id: row.int("id")?,
-        project_id: row.int("project_id")?,
-        task_id: row.int("task_id")?,
+        id: row.id("id")?,
+        project_id: row.id("project_id")?,
+        task_id: row.id("task_id")?,
         attempt: row.int_as("attempt")?,
         question: row.text("question")?,
         created_at: timestamp(row.int("created_at")?),
@@ -63,9 +63,7 @@ pub(crate) async fn blockers(
         "AND ($2 = 0 OR (answered_at IS NULL AND task.status = 'blocked' AND task.attempt = blocker.attempt)) ",
         "ORDER BY blocker.id LIMIT 10000"
     );
-    let rows = db
-        .fetch_all(LIST, args![project.unwrap_or(0), open])
-        .await?;
+    let rows = db.fetch_all(LIST, args![or_zero(project), open]).await?;
     rows.iter().map(blocker).collect()
 }
 
@@ -81,7 +79,7 @@ pub(crate) async fn task_blockers(db: &mut DbConnection, id: TaskId) -> StoreRes
 }
 
 /// Answers a question. Its task becomes pending again if it is still blocked by this question.
-pub(crate) async fn answer(db: &mut DbConnection, id: RecordId, text: &str) -> StoreResult<Task> {
+pub(crate) async fn answer(db: &mut DbConnection, id: BlockerId, text: &str) -> StoreResult<Task> {
     const ONE: Sql = sql!("SELECT ", columns!(), " FROM blocker WHERE id = $1");
     const ANSWER: Sql = sql!(
         "UPDATE blocker SET answer = $2, answered_at = $3 WHERE id = $1 AND answered_at IS NULL RETURNING id"

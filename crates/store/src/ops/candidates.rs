@@ -143,7 +143,7 @@ pub(crate) async fn cancel_open(db: &mut DbConnection, parent: TaskId) -> StoreR
     let rows = db.fetch_all(OPEN, args![parent]).await?;
     let now = db.now();
     for row in &rows {
-        let task = task_row::get_for_update(db, row.int("id")?).await?.task;
+        let task = task_row::get_for_update(db, row.id("id")?).await?.task;
         match task.status {
             TaskStatus::InProgress => db.execute(REQUEST, args![task.id, now]).await?,
             TaskStatus::Pending | TaskStatus::Blocked => {
@@ -169,7 +169,7 @@ pub(crate) async fn unsuccessful(db: &mut DbConnection, parent: &Task) -> StoreR
     let rows = db.fetch_all(LIST, args![parent.id]).await?;
     let mut tasks = Vec::with_capacity(rows.len());
     for row in &rows {
-        tasks.push(task_row::get_for_update(db, row.int("id")?).await?.task);
+        tasks.push(task_row::get_for_update(db, row.id("id")?).await?.task);
     }
     Ok(tasks)
 }

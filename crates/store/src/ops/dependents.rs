@@ -15,7 +15,7 @@ pub(crate) async fn dependents(db: &mut DbConnection, task: TaskId) -> StoreResu
         "SELECT candidate_of FROM task WHERE id = $1 AND candidate_of IS NOT NULL ORDER BY task_id"
     );
     let rows = db.fetch_all(DEPENDENTS, args![task]).await?;
-    rows.iter().map(|row| row.int("task_id")).collect()
+    rows.iter().map(|row| row.id("task_id")).collect()
 }
 
 /// Updates tasks and, transitively, their dependents to match the status of their dependencies.
@@ -98,7 +98,7 @@ async fn unmet_dependencies(
             "blocked" if row.flag("held")? => "is itself blocked",
             _ => continue,
         };
-        let on = row.int("id")?;
+        let on: TaskId = row.id("id")?;
         let title = row.text("title")?;
         reason = Some(format!("it depends on task {on} ({title}), which {what}"));
         break;

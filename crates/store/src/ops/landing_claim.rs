@@ -1,13 +1,15 @@
 //! Claims the next entries of a landing queue.
 
 use parking_lot::Mutex;
-use windlass_tasks::{ClaimedLandings, Landing, LandingClaim, LandingState, StoreResult};
+use windlass_tasks::{
+    ClaimedLandings, Landing, LandingClaim, LandingId, LandingState, LandingToken, StoreResult,
+};
 
 use super::claim::millis;
 use super::landings::{MAX_READ, from_row, landing_columns};
 use super::leases::{LeaseWatch, StoredLease};
 use crate::connection::DbConnection;
-use crate::sql::{Sql, args, decode_error, sql};
+use crate::sql::{Sql, args, decode_error, or_zero, sql};
 
 /// Maximum number of leases that are read per call.
 const MAX_LEASES: u32 = 10_000;
@@ -15,7 +17,7 @@ const MAX_LEASES: u32 = 10_000;
 pub(crate) async fn claim(
     db: &mut DbConnection,
     claim: &LandingClaim,
-    watch: &Mutex<LeaseWatch>,
+    watch: &Mutex<LeaseWatch<LandingId>>,
 ) -> StoreResult<Option<ClaimedLandings>> {
     const ANY: Sql = sql!("SELECT id FROM landings WHERE state IN ('queued', 'landing') LIMIT 1");
     const LOCK: Sql =
@@ -37,7 +39,11 @@ pub(crate) async fn claim(
         return Ok(None);
     }
     let rows = db.fetch_returning(NEXT_TOKEN, args![]).await?;
-    let Some(token) = rows.first().map(|row| row.int("value")).transpose()? else {
+    let Some(token) = rows
+        .first()
+        .map(|row| row.id::<LandingToken>("value"))
+        .transpose()?
+    else {
         return Err(decode_error("counter", "there is no row for landings"));
     };
     let lease = millis(claim.lease);
@@ -56,7 +62,10 @@ pub(crate) async fn claim(
 }
 
 /// Puts the entries back whose lease has expired.
-async fn end_expired(db: &mut DbConnection, watch: &Mutex<LeaseWatch>) -> StoreResult<()> {
+async fn end_expired(
+    db: &mut DbConnection,
+    watch: &Mutex<LeaseWatch<LandingId>>,
+) -> StoreResult<()> {
     const HELD: Sql = sql!(
         "SELECT id, token AS attempt, lease_ms, lease_until, lease_clock, lease_beat, lease_at FROM landings ",
         "WHERE state = 'landing' ORDER BY id LIMIT $1"
@@ -65,13 +74,13 @@ async fn end_expired(db: &mut DbConnection, watch: &Mutex<LeaseWatch>) -> StoreR
         "UPDATE landings SET state = 'queued' WHERE id = $1 AND token = $2 AND lease_beat = $3 AND state = 'landing'"
     );
     let held = db.fetch_all(HELD, args![MAX_LEASES]).await?;
-    let held: Vec<StoredLease> = held
+    let held: Vec<StoredLease<LandingId>> = held
         .iter()
         .map(StoredLease::from_row)
         .collect::<StoreResult<_>>()?;
     let expired = watch.lock().expired(held, db.lease_time());
     for lease in expired {
-        db.execute(END, args![lease.task, lease.attempt, lease.beat])
+        db.execute(END, args![lease.id, lease.attempt, lease.beat])
             .await?;
     }
     Ok(())
@@ -92,7 +101,7 @@ async fn next_entries(db: &mut DbConnection, claim: &LandingClaim) -> StoreResul
         "ORDER BY landings.id LIMIT $2"
     );
     let rows = db
-        .fetch_all(QUEUED, args![claim.project_id.unwrap_or(0), MAX_READ])
+        .fetch_all(QUEUED, args![or_zero(claim.project_id), MAX_READ])
         .await?;
     let mut queued: Vec<(i64, Landing)> = Vec::new();
     for row in &rows {

@@ -1,7 +1,7 @@
 //! The end of a landing: landed, returned or withdrawn, with the task in one transaction.
 
 use windlass_tasks::{
-    Landing, LandingOutcome, LandingState, LandingToken, NewLanding, RecordId, StoreError,
+    Landing, LandingId, LandingOutcome, LandingState, LandingToken, NewLanding, StoreError,
     StoreResult, Task, TaskId, TaskStatus,
 };
 
@@ -24,7 +24,7 @@ const END: Sql = sql!(
 pub(crate) async fn finish(
     db: &mut DbConnection,
     token: LandingToken,
-    entry: RecordId,
+    entry: LandingId,
     outcome: &LandingOutcome,
 ) -> StoreResult<Task> {
     const REMOVE: Sql = sql!("DELETE FROM landings WHERE id = $1");
@@ -73,7 +73,7 @@ fn is_about(row: &TaskRow, landing: &Landing) -> bool {
 async fn repeat(
     db: &mut DbConnection,
     token: LandingToken,
-    entry: RecordId,
+    entry: LandingId,
     outcome: &LandingOutcome,
 ) -> StoreResult<Task> {
     let LandingRow {

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use windlass_tasks::{
-    Landing, LandingFilter, LandingState, LandingToken, NewLanding, ProjectId, RecordId,
+    Landing, LandingFilter, LandingId, LandingState, LandingToken, NewLanding, ProjectId,
     StoreError, StoreResult, Task, TaskId, TaskStatus,
 };
 
 use super::claim::millis;
 use crate::connection::{DbConnection, timestamp};
 use crate::events::status;
-use crate::sql::{Row, Sql, args, decode_error, json, sql};
+use crate::sql::{Row, Sql, args, decode_error, json, or_zero, sql};
 use crate::task_row::{self, TaskRow, columns};
 
 /// Maximum number of entries that are read to find the next ones.
@@ -48,9 +48,9 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<LandingRow> {
     let waits_for: Result<Vec<TaskId>, _> = needs.map(str::parse).collect();
     let is_queued = state == LandingState::Queued;
     let landing = Landing {
-        id: row.int("id")?,
-        project_id: row.int("project_id")?,
-        task: row.int("task_id")?,
+        id: row.id("id")?,
+        project_id: row.id("project_id")?,
+        task: row.id("task_id")?,
         attempt: row.int_as("attempt")?,
         target: row.text("target")?,
         by: row.text("requested_by")?,
@@ -70,7 +70,7 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<LandingRow> {
     };
     Ok(LandingRow {
         landing,
-        token: row.int("token")?,
+        token: row.id("token")?,
     })
 }
 
@@ -109,9 +109,7 @@ pub(crate) async fn due(
         "WHERE landings.task_id = task.id AND (state = 'landing' OR (state = 'queued' ",
         "AND (landings.attempt = task.attempt OR intents <> '[]')))) ORDER BY id LIMIT $2"
     );
-    let rows = db
-        .fetch_all(DUE, args![project.unwrap_or(0), MAX_READ])
-        .await?;
+    let rows = db.fetch_all(DUE, args![or_zero(project), MAX_READ]).await?;
     rows.iter()
         .map(|row| Ok(task_row::from_row(row)?.task))
         .collect()
@@ -229,7 +227,7 @@ pub(crate) async fn heartbeat(
 pub(crate) async fn fence(
     db: &mut DbConnection,
     token: LandingToken,
-    entry: RecordId,
+    entry: LandingId,
 ) -> StoreResult<LandingRow> {
     let row = get_for_update(db, entry).await?;
     if row.token == token && row.landing.state == LandingState::Landing {
@@ -242,7 +240,7 @@ pub(crate) async fn fence(
 /// Reads an entry and locks its row until the transaction ends.
 pub(crate) async fn get_for_update(
     db: &mut DbConnection,
-    entry: RecordId,
+    entry: LandingId,
 ) -> StoreResult<LandingRow> {
     const SELECT: Sql = sql!(
         "SELECT ",
@@ -259,7 +257,7 @@ pub(crate) async fn get_for_update(
 pub(crate) async fn record_intent(
     db: &mut DbConnection,
     token: LandingToken,
-    entries: &[RecordId],
+    entries: &[LandingId],
     commit: &str,
 ) -> StoreResult<()> {
     const RECORD: Sql = sql!("UPDATE landings SET intents = $2 WHERE id = $1");
@@ -298,8 +296,8 @@ pub(crate) async fn list(
         "AND ($3 = 0 OR state IN ('queued', 'landing')) ORDER BY landings.id DESC LIMIT $4"
     );
     let values = args![
-        filter.project_id.unwrap_or(0),
-        filter.task.unwrap_or(0),
+        or_zero(filter.project_id),
+        or_zero(filter.task),
         filter.open,
         MAX_READ,
     ];

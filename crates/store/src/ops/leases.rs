@@ -5,8 +5,9 @@
 //! from before a restart of this machine, cannot be asked.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
-use windlass_tasks::{StoreResult, TaskId};
+use windlass_tasks::StoreResult;
 
 use crate::lease_clock::LeaseTime;
 use crate::sql::Row;
@@ -14,10 +15,12 @@ use crate::sql::Row;
 /// How far the database's clock may drift from the own clock between two calls without counting as a jump.
 const MAX_DRIFT_MS: i64 = 100;
 
-/// A stored lease. Times are in milliseconds.
+/// A stored lease of a task or of a landing. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct StoredLease {
-    pub(crate) task: TaskId,
+pub(crate) struct StoredLease<Id> {
+    /// What is leased.
+    pub(crate) id: Id,
+    /// The number of the attempt, or the token of the landing.
     pub(crate) attempt: i64,
     /// Grows with each renewal.
     pub(crate) beat: i64,
@@ -29,10 +32,10 @@ pub(crate) struct StoredLease {
     renewed_at: i64,
 }
 
-impl StoredLease {
+impl<Id: From<i64>> StoredLease<Id> {
     pub(crate) fn from_row(row: &Row) -> StoreResult<Self> {
         Ok(Self {
-            task: row.int("id")?,
+            id: row.id("id")?,
             attempt: row.int("attempt")?,
             beat: row.int("lease_beat")?,
             length: row.int("lease_ms")?,
@@ -44,9 +47,9 @@ impl StoredLease {
 }
 
 /// What a process remembers of the leases that it cannot compare with its clock.
-#[derive(Debug, Default)]
-pub(crate) struct LeaseWatch {
-    seen: HashMap<TaskId, Sighting>,
+#[derive(Debug)]
+pub(crate) struct LeaseWatch<Id> {
+    seen: HashMap<Id, Sighting>,
     /// The own clock at the previous call, and its distance to the database's clock.
     previous: Option<(i64, i64)>,
 }
@@ -59,13 +62,22 @@ struct Sighting {
     since: i64,
 }
 
-impl LeaseWatch {
+impl<Id> Default for LeaseWatch<Id> {
+    fn default() -> Self {
+        Self {
+            seen: HashMap::new(),
+            previous: None,
+        }
+    }
+}
+
+impl<Id: Copy + Eq + Hash> LeaseWatch<Id> {
     /// Returns the leases that have certainly expired. The caller passes all leases that are held.
     pub(crate) fn expired(
         &mut self,
-        leases: Vec<StoredLease>,
+        leases: Vec<StoredLease<Id>>,
         time: LeaseTime<'_>,
-    ) -> Vec<StoredLease> {
+    ) -> Vec<StoredLease<Id>> {
         let offset = time.database - time.now;
         let steady_since = self
             .previous
@@ -78,7 +90,7 @@ impl LeaseWatch {
                 lease.until < time.now
             } else {
                 let sighting = self.sighting(&lease, time, steady_since);
-                seen.insert(lease.task, sighting);
+                seen.insert(lease.id, sighting);
                 time.now - sighting.since > lease.length
             };
             if is_over {
@@ -92,11 +104,11 @@ impl LeaseWatch {
 
     fn sighting(
         &self,
-        lease: &StoredLease,
+        lease: &StoredLease<Id>,
         time: LeaseTime<'_>,
         steady_since: Option<i64>,
     ) -> Sighting {
-        if let Some(known) = self.seen.get(&lease.task)
+        if let Some(known) = self.seen.get(&lease.id)
             && (known.attempt, known.beat) == (lease.attempt, lease.beat)
         {
             return *known;
@@ -121,15 +133,17 @@ impl LeaseWatch {
 
 #[cfg(test)]
 mod tests {
+    use windlass_tasks::TaskId;
+
     use super::*;
 
     const LENGTH: i64 = 30_000;
     const HOUR: i64 = 3_600_000;
     const TEN_YEARS: i64 = 10 * 365 * 24 * HOUR;
 
-    fn lease(clock: &str, beat: i64, renewed_at: i64) -> StoredLease {
+    fn lease(clock: &str, beat: i64, renewed_at: i64) -> StoredLease<TaskId> {
         StoredLease {
-            task: 1,
+            id: TaskId::from(1),
             attempt: 1,
             beat,
             length: LENGTH,

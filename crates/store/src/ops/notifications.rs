@@ -2,14 +2,14 @@
 
 use windlass_tasks::{
     Channel, FollowStep, NewNotification, Notification, NotificationClaim, NotificationEnd,
-    NotificationState, ProjectId, RecordId, StoreError, StoreResult,
+    NotificationId, NotificationState, ProjectId, StoreError, StoreResult,
 };
 
 use super::claim::millis;
 use super::pushes::{self, MAX_WAIT_MS, truncated};
 use crate::connection::{DbConnection, timestamp};
 use crate::events::{self, page_size};
-use crate::sql::{Row, Sql, args, decode_error, json, sql};
+use crate::sql::{Row, Sql, args, decode_error, json, or_zero, sql};
 
 /// The columns of a notification.
 macro_rules! columns {
@@ -111,9 +111,9 @@ fn notification(row: &Row) -> StoreResult<Notification> {
     let state = row.text("state")?;
     let channel = row.text("channel")?;
     Ok(Notification {
-        id: row.int("id")?,
-        project_id: row.int("project_id")?,
-        task_id: row.int("task_id")?,
+        id: row.id("id")?,
+        project_id: row.id("project_id")?,
+        task_id: row.id("task_id")?,
         cause: row.text("cause")?,
         channel: Channel::from_name(&channel).ok_or_else(|| decode_error("channel", &channel))?,
         body: row.json("body")?,
@@ -143,7 +143,7 @@ pub(crate) async fn claim(
         now,
         now + millis(claim.lease),
         format!(",{},", channels.join(",")),
-        claim.project_id.unwrap_or(0),
+        or_zero(claim.project_id),
         now + MAX_WAIT_MS,
     ];
     let rows = db.fetch_returning(CLAIM, values).await?;
@@ -152,7 +152,7 @@ pub(crate) async fn claim(
 
 pub(crate) async fn end(
     db: &mut DbConnection,
-    id: RecordId,
+    id: NotificationId,
     claim: u32,
     end: &NotificationEnd,
 ) -> StoreResult<bool> {
@@ -186,7 +186,7 @@ pub(crate) async fn list(
         columns!(),
         " FROM notifications WHERE $1 = 0 OR project_id = $1 ORDER BY id DESC LIMIT $2"
     );
-    let values = args![project.unwrap_or(0), page_size(limit, MAX_PAGE)];
+    let values = args![or_zero(project), page_size(limit, MAX_PAGE)];
     let rows = db.fetch_all(LIST, values).await?;
     rows.iter().map(notification).collect()
 }

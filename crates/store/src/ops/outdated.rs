@@ -77,7 +77,7 @@ pub(crate) async fn outdate_dependents(
     let mut left: Vec<(TaskId, Vec<BasePart>)> = Vec::new();
     for row in &rows {
         if row.opt_text("base_parts")?.is_some() {
-            left.push((row.int("id")?, row.json("base_parts")?));
+            left.push((row.id("id")?, row.json("base_parts")?));
         }
     }
     loop {

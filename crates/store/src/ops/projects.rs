@@ -11,7 +11,7 @@ use crate::sql::{Row, Sql, args, decode_error, sql};
 
 fn project(row: &Row) -> StoreResult<Project> {
     Ok(Project {
-        id: row.int("id")?,
+        id: row.id("id")?,
         name: row.text("name")?,
         root: PathBuf::from(row.text("root")?),
         created_at: timestamp(row.int("created_at")?),
@@ -20,8 +20,8 @@ fn project(row: &Row) -> StoreResult<Project> {
 
 fn issue(row: &Row) -> StoreResult<Issue> {
     Ok(Issue {
-        id: row.int("id")?,
-        project_id: row.int("project_id")?,
+        id: row.id("id")?,
+        project_id: row.id("project_id")?,
         title: row.text("title")?,
         description: row.text("description")?,
         created_at: timestamp(row.int("created_at")?),

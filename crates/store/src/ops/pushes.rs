@@ -1,13 +1,13 @@
 //! Pushes: requested by a user or a follower of the event log, claimed and ended by the process that pushes.
 
 use windlass_tasks::{
-    Broadcast, NewPush, Push, PushClaim, PushEnd, PushRef, PushState, RecordId, StoreError,
+    Broadcast, NewPush, Push, PushClaim, PushEnd, PushId, PushRef, PushState, StoreError,
     StoreResult, TaskId,
 };
 
 use super::claim::millis;
 use crate::connection::{DbConnection, timestamp};
-use crate::sql::{Row, Sql, args, decode_error, json, sql};
+use crate::sql::{Row, Sql, args, decode_error, json, or_zero, sql};
 use crate::task_row;
 
 /// The columns of a push.
@@ -31,8 +31,8 @@ fn push(row: &Row) -> StoreResult<Push> {
     let state = PushState::from_name(&state).ok_or_else(|| decode_error("state", &state))?;
     let due_at = timestamp(row.int("due_at")?);
     Ok(Push {
-        id: row.int("id")?,
-        task_id: row.int("task_id")?,
+        id: row.id("id")?,
+        task_id: row.id("task_id")?,
         remote: row.text("remote")?,
         reference: row.text("ref")?,
         commit: row.opt_text("pushed")?,
@@ -100,8 +100,8 @@ pub(crate) async fn claim(db: &mut DbConnection, claim: &PushClaim) -> StoreResu
     let values = args![
         now,
         now + millis(claim.lease),
-        claim.id.unwrap_or(0),
-        claim.project_id.unwrap_or(0),
+        or_zero(claim.id),
+        or_zero(claim.project_id),
         now + MAX_WAIT_MS,
     ];
     let rows = db.fetch_returning(CLAIM, values).await?;
@@ -197,7 +197,7 @@ pub(crate) async fn end(db: &mut DbConnection, at: PushRef, end: &PushEnd) -> St
     one(db, at.id).await
 }
 
-async fn one(db: &mut DbConnection, id: RecordId) -> StoreResult<Push> {
+async fn one(db: &mut DbConnection, id: PushId) -> StoreResult<Push> {
     const ONE: Sql = sql!("SELECT ", columns!(), " FROM pushes WHERE id = $1");
     match db.fetch_optional(ONE, args![id]).await? {
         Some(row) => push(&row),

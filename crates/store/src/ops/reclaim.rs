@@ -1,7 +1,7 @@
 //! Reclaims tasks from workers that stopped sending heartbeats.
 
 use parking_lot::Mutex;
-use windlass_tasks::{StoreResult, Task};
+use windlass_tasks::{StoreResult, Task, TaskId};
 
 use super::finish;
 use super::leases::{LeaseWatch, StoredLease};
@@ -17,7 +17,7 @@ const MAX_RECLAIMED: usize = 256;
 /// Reclaims the tasks whose lease has expired.
 pub(crate) async fn reclaim_expired(
     db: &mut DbConnection,
-    watch: &Mutex<LeaseWatch>,
+    watch: &Mutex<LeaseWatch<TaskId>>,
 ) -> StoreResult<Vec<Task>> {
     const HELD: Sql = sql!(
         "SELECT id, attempt, lease_ms, lease_until, lease_clock, lease_beat, lease_at FROM task ",
@@ -30,14 +30,14 @@ pub(crate) async fn reclaim_expired(
     );
     let held = db.fetch_all(HELD, args![MAX_READ]).await?;
     let held = held.iter().map(StoredLease::from_row);
-    let held: Vec<StoredLease> = held.collect::<StoreResult<_>>()?;
+    let held: Vec<StoredLease<TaskId>> = held.collect::<StoreResult<_>>()?;
     let mut expired = watch.lock().expired(held, db.lease_time());
-    expired.sort_by_key(|lease| lease.task);
+    expired.sort_by_key(|lease| lease.id);
     let mut reclaimed = Vec::new();
     for lease in expired.into_iter().take(MAX_RECLAIMED) {
-        let values = args![lease.task, lease.attempt, lease.beat];
+        let values = args![lease.id, lease.attempt, lease.beat];
         if db.fetch_optional(LOCK, values).await?.is_some() {
-            let row = task_row::get_for_update(db, lease.task).await?;
+            let row = task_row::get_for_update(db, lease.id).await?;
             reclaimed.push(finish::mark_lost(db, &row).await?);
         }
     }

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use windlass_tasks::{AttemptRef, Correction, Proof, RecordId, StoreResult, TaskId, TestResult};
+use windlass_tasks::{
+    AttemptRef, Correction, CorrectionId, Proof, StoreResult, TaskId, TestResult, TestResultId,
+};
 
 use crate::connection::DbConnection;
 use crate::sql::{Sql, args, decode_error, json, sql};
@@ -12,7 +14,7 @@ pub(crate) async fn record_test(
     db: &mut DbConnection,
     attempt: AttemptRef,
     result: &TestResult,
-) -> StoreResult<RecordId> {
+) -> StoreResult<TestResultId> {
     const INSERT: Sql = sql!(
         "INSERT INTO test_result (task_id, attempt, at, body) VALUES ($1, $2, $3, $4) RETURNING id"
     );
@@ -23,23 +25,23 @@ pub(crate) async fn record_correction(
     db: &mut DbConnection,
     attempt: AttemptRef,
     round: &Correction,
-) -> StoreResult<RecordId> {
+) -> StoreResult<CorrectionId> {
     const INSERT: Sql = sql!(
         "INSERT INTO correction (task_id, attempt, at, body) VALUES ($1, $2, $3, $4) RETURNING id"
     );
     record(db, INSERT, attempt, round).await
 }
 
-async fn record<T: Serialize>(
+async fn record<T: Serialize, Id: From<i64>>(
     db: &mut DbConnection,
     insert: Sql,
     attempt: AttemptRef,
     body: &T,
-) -> StoreResult<RecordId> {
+) -> StoreResult<Id> {
     fence(db, attempt).await?;
     let values = args![attempt.task, attempt.number, db.now(), json(body)?];
     match db.fetch_returning(insert, values).await?.first() {
-        Some(row) => row.int("id"),
+        Some(row) => row.id("id"),
         None => Err(decode_error("record", "the insert returned no row")),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use windlass_tasks::{
     AttemptNumber, AttemptRef, AuthorKind, Broadcast, DiffSide, MAX_AGENT_REQUESTS, MAX_REVIEWS,
-    NewReview, Proof, RecordId, Review, ReviewComment, ReviewDecision, StoreError, StoreResult,
+    NewReview, Proof, Review, ReviewComment, ReviewDecision, ReviewId, StoreError, StoreResult,
     Task, TaskId, TaskStatus,
 };
 
@@ -122,7 +122,7 @@ async fn newest_version(db: &mut DbConnection, id: TaskId) -> StoreResult<Option
     row.map(|row| row.int_as("number")).transpose()
 }
 
-async fn insert(db: &mut DbConnection, task: &Task, new: &NewReview) -> StoreResult<RecordId> {
+async fn insert(db: &mut DbConnection, task: &Task, new: &NewReview) -> StoreResult<ReviewId> {
     const REVIEW: Sql = sql!(
         "INSERT INTO review (project_id, task_id, attempt, decision, author, author_kind, body, created_at) ",
         "VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id"
@@ -143,7 +143,7 @@ async fn insert(db: &mut DbConnection, task: &Task, new: &NewReview) -> StoreRes
     ];
     let rows = db.fetch_returning(REVIEW, values).await?;
     let row = rows.first().ok_or_else(|| decode_error("id", "no row"))?;
-    let id = row.int("id")?;
+    let id = row.id("id")?;
     for (number, comment) in (0_i64..).zip(&new.comments) {
         let values = args![
             id,
@@ -234,19 +234,19 @@ async fn with_comments(
         "SELECT review_id, path, line, side, quote, review_comment.body AS body FROM review_comment ",
         "JOIN review ON review.id = review_id WHERE task_id = $1 ORDER BY review_id, number"
     );
-    let mut comments: BTreeMap<RecordId, Vec<ReviewComment>> = BTreeMap::new();
+    let mut comments: BTreeMap<ReviewId, Vec<ReviewComment>> = BTreeMap::new();
     for row in &db.fetch_all(COMMENTS, args![task]).await? {
-        let of = comments.entry(row.int("review_id")?).or_default();
+        let of = comments.entry(row.id("review_id")?).or_default();
         of.push(comment(row)?);
     }
     let mut review = |row: &Row| {
-        let id = row.int("id")?;
+        let id = row.id("id")?;
         let decision = row.text("decision")?;
         let author_kind = row.text("author_kind")?;
         Ok(Review {
             id,
-            project_id: row.int("project_id")?,
-            task_id: row.int("task_id")?,
+            project_id: row.id("project_id")?,
+            task_id: row.id("task_id")?,
             attempt: row.int_as("attempt")?,
             decision: ReviewDecision::from_name(&decision)
                 .ok_or_else(|| decode_error("decision", &decision))?,

@@ -2,13 +2,13 @@
 
 use windlass_core::Timestamp;
 use windlass_tasks::{
-    DueRun, MAX_SCHEDULES, NewSchedule, NewTask, ProjectId, RecordId, Schedule, StoreError,
+    DueRun, MAX_SCHEDULES, NewSchedule, NewTask, ProjectId, Schedule, ScheduleId, StoreError,
     StoreResult, Task, TaskStatus,
 };
 
 use super::{enqueue, new_task_rules, projects};
 use crate::connection::{DbConnection, timestamp};
-use crate::sql::{Row, Sql, args, decode_error, json, sql};
+use crate::sql::{Row, Sql, args, decode_error, json, or_zero, sql};
 use crate::task_row;
 
 /// The maximum length of a cron expression and of the name of a time zone, in bytes.
@@ -25,15 +25,15 @@ const ONE: Sql =
 
 fn schedule(row: &Row) -> StoreResult<Schedule> {
     Ok(Schedule {
-        id: row.int("id")?,
-        project_id: row.int("project_id")?,
+        id: row.id("id")?,
+        project_id: row.id("project_id")?,
         cron: row.text("cron")?,
         zone: row.text("zone")?,
         task: row.json("task")?,
         paused: row.flag("paused")?,
         next_at: timestamp(row.int("next_at")?),
         last_at: row.opt_int("last_at")?.map(timestamp),
-        last_task: row.opt_int("last_task")?,
+        last_task: row.opt_id("last_task")?,
         created_at: timestamp(row.int("created_at")?),
     })
 }
@@ -99,11 +99,11 @@ pub(crate) async fn list(
         columns!(),
         " FROM schedule WHERE ($1 = 0 OR project_id = $1) ORDER BY id LIMIT 10000"
     );
-    let rows = db.fetch_all(LIST, args![project.unwrap_or(0)]).await?;
+    let rows = db.fetch_all(LIST, args![or_zero(project)]).await?;
     rows.iter().map(schedule).collect()
 }
 
-async fn get(db: &mut DbConnection, id: RecordId) -> StoreResult<Schedule> {
+async fn get(db: &mut DbConnection, id: ScheduleId) -> StoreResult<Schedule> {
     match db.fetch_optional(ONE, args![id]).await? {
         Some(row) => schedule(&row),
         None => Err(StoreError::not_found("schedule", id)),
@@ -113,7 +113,7 @@ async fn get(db: &mut DbConnection, id: RecordId) -> StoreResult<Schedule> {
 /// Pauses a schedule, or resumes it at a time.
 pub(crate) async fn pause(
     db: &mut DbConnection,
-    id: RecordId,
+    id: ScheduleId,
     next: Option<Timestamp>,
 ) -> StoreResult<Schedule> {
     const SET: Sql = sql!("UPDATE schedule SET paused = $2, next_at = $3 WHERE id = $1");
@@ -123,7 +123,7 @@ pub(crate) async fn pause(
     get(db, id).await
 }
 
-pub(crate) async fn remove(db: &mut DbConnection, id: RecordId) -> StoreResult<Schedule> {
+pub(crate) async fn remove(db: &mut DbConnection, id: ScheduleId) -> StoreResult<Schedule> {
     const REMOVE: Sql = sql!("DELETE FROM schedule WHERE id = $1");
     let removed = get(db, id).await?;
     db.execute(REMOVE, args![id]).await?;

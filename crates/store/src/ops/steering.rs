@@ -8,11 +8,11 @@ use windlass_tasks::{
 use super::{dependents, enqueue, new_task_rules, projects, tasks};
 use crate::connection::{DbConnection, timestamp};
 use crate::events::status;
-use crate::sql::{Row, Sql, args, decode_error, json, sql};
+use crate::sql::{Row, Sql, args, decode_error, json, or_zero, sql};
 use crate::task_row::{self, TaskRow};
 
 /// Stands for all projects in the table of pauses.
-const ALL_PROJECTS: ProjectId = 0;
+const ALL_PROJECTS: i64 = 0;
 
 /// Edits a task that is not running.
 pub(crate) async fn edit(db: &mut DbConnection, id: TaskId, edit: &TaskEdit) -> StoreResult<Task> {
@@ -126,12 +126,10 @@ pub(crate) async fn cancel_all(
     if let Some(project) = project {
         projects::get_project(db, project).await?;
     }
-    let rows = db
-        .fetch_all(OPEN, args![project.unwrap_or(ALL_PROJECTS)])
-        .await?;
+    let rows = db.fetch_all(OPEN, args![or_zero(project)]).await?;
     let mut cancelled = Vec::with_capacity(rows.len());
     for row in &rows {
-        match tasks::cancel(db, row.int("id")?).await {
+        match tasks::cancel(db, row.id("id")?).await {
             Ok(task) => cancelled.push(task),
             // It ended after it was listed.
             Err(StoreError::Refused(_)) => {}
@@ -144,7 +142,7 @@ pub(crate) async fn cancel_all(
 fn worker_pause(row: &Row) -> StoreResult<WorkerPause> {
     let project = row.int("project_id")?;
     Ok(WorkerPause {
-        project_id: (project != ALL_PROJECTS).then_some(project),
+        project_id: (project != ALL_PROJECTS).then(|| project.into()),
         reason: row.text("reason")?,
         since: timestamp(row.int("since")?),
     })
@@ -183,7 +181,7 @@ pub(crate) async fn pause_workers(
         projects::get_project(db, project).await?;
     }
     let now = db.now();
-    let values = args![project.unwrap_or(ALL_PROJECTS), reason, now];
+    let values = args![or_zero(project), reason, now];
     match db.fetch_returning(PAUSE, values).await?.first() {
         Some(row) => worker_pause(row),
         None => Err(decode_error("worker_pause", "the insert returned no row")),
@@ -195,7 +193,7 @@ pub(crate) async fn resume_workers(
     project: Option<ProjectId>,
 ) -> StoreResult<bool> {
     const RESUME: Sql = sql!("DELETE FROM worker_pause WHERE project_id = $1 RETURNING project_id");
-    let values = args![project.unwrap_or(ALL_PROJECTS)];
+    let values = args![or_zero(project)];
     let resumed = !db.fetch_returning(RESUME, values).await?.is_empty();
     if resumed {
         wake_workers(db, project).await?;
@@ -208,9 +206,9 @@ async fn wake_workers(db: &mut DbConnection, project: Option<ProjectId>) -> Stor
     const FIRST: Sql = sql!(
         "SELECT min(id) AS id FROM task WHERE status = 'pending' AND ($1 = 0 OR project_id = $1) GROUP BY project_id"
     );
-    let values = args![project.unwrap_or(ALL_PROJECTS)];
+    let values = args![or_zero(project)];
     for row in db.fetch_all(FIRST, values).await? {
-        let TaskRow { task, .. } = task_row::get(db, row.int("id")?).await?;
+        let TaskRow { task, .. } = task_row::get(db, row.id("id")?).await?;
         db.queue_event(status(&task, task.status, "worker"));
     }
     Ok(())

@@ -1,13 +1,13 @@
 //! Messages to agents, and tasks that a person takes over.
 
 use windlass_tasks::{
-    AgentMessage, AttemptRef, Claim, Claimed, MAX_MESSAGE_BYTES, MAX_WAITING_MESSAGES, RecordId,
+    AgentMessage, AttemptRef, Claim, Claimed, MAX_MESSAGE_BYTES, MAX_WAITING_MESSAGES, MessageId,
     StoreError, StoreResult, TaskId, TaskStatus,
 };
 
 use super::{claim, tasks};
 use crate::connection::{DbConnection, timestamp};
-use crate::sql::{Row, Sql, args, decode_error, sql};
+use crate::sql::{Row, Sql, args, decode_error, or_zero, sql};
 use crate::task_row::{self, TaskRow};
 
 macro_rules! columns {
@@ -23,8 +23,8 @@ fn message(row: &Row) -> StoreResult<AgentMessage> {
     let attempt = row.opt_int("attempt")?;
     let attempt = attempt.map(u32::try_from).transpose();
     Ok(AgentMessage {
-        id: row.int("id")?,
-        task_id: row.int("task_id")?,
+        id: row.id("id")?,
+        task_id: row.id("task_id")?,
         author: row.text("author")?,
         text: row.text("text")?,
         created_at: timestamp(row.int("created_at")?),
@@ -96,7 +96,7 @@ pub(crate) async fn list(db: &mut DbConnection, task: TaskId) -> StoreResult<Vec
 pub(crate) async fn take(
     db: &mut DbConnection,
     attempt: AttemptRef,
-    seen: RecordId,
+    seen: Option<MessageId>,
 ) -> StoreResult<Vec<AgentMessage>> {
     const MARK: Sql = sql!(
         "UPDATE message SET attempt = $2, delivered_at = $3 WHERE task_id = $1 AND delivered_at IS NULL RETURNING id"
@@ -110,7 +110,7 @@ pub(crate) async fn take(
     let now = db.now();
     let values = args![attempt.task, attempt.number, now];
     db.fetch_returning(MARK, values).await?;
-    let values = args![attempt.task, attempt.number, seen];
+    let values = args![attempt.task, attempt.number, or_zero(seen)];
     let rows = db.fetch_all(TAKEN, values).await?;
     rows.iter().map(message).collect()
 }

@@ -5,7 +5,7 @@ use windlass_tasks::{StoreError, StoreResult, Task, TaskFilter, TaskId, TaskStat
 use super::{approvals, candidates, dependents, enqueue, landings};
 use crate::connection::DbConnection;
 use crate::events::{page_size, status};
-use crate::sql::{Sql, args, sql};
+use crate::sql::{Sql, args, or_zero, sql};
 use crate::task_row::{self, TaskRow, columns};
 
 /// Maximum and default number of tasks per page.
@@ -19,12 +19,12 @@ pub(crate) async fn list(db: &mut DbConnection, filter: &TaskFilter) -> StoreRes
         "AND ($3 = '' OR status = $3) AND id > $4 AND ($6 = 0 OR candidate_of = $6) ORDER BY id LIMIT $5"
     );
     let values = args![
-        filter.project_id.unwrap_or(0),
-        filter.issue_id.unwrap_or(0),
+        or_zero(filter.project_id),
+        or_zero(filter.issue_id),
         filter.status.map_or("", TaskStatus::as_str),
-        filter.after.unwrap_or(0),
+        or_zero(filter.after),
         page_size(filter.limit, MAX_PAGE),
-        filter.candidate_of.unwrap_or(0),
+        or_zero(filter.candidate_of),
     ];
     let rows = db.fetch_all(LIST, values).await?;
     rows.iter()

@@ -1,6 +1,6 @@
 //! Permission requests.
 
-use windlass_tasks::{Approval, Approvals, NewApproval, RecordId, StoreFuture};
+use windlass_tasks::{Approval, ApprovalId, Approvals, NewApproval, StoreFuture};
 
 use super::write::{durable, operation, relaxed};
 use crate::ops::approvals;
@@ -19,7 +19,7 @@ impl Approvals for SqlStore {
         )
     }
 
-    fn approval(&self, id: RecordId) -> StoreFuture<'_, Approval> {
+    fn approval(&self, id: ApprovalId) -> StoreFuture<'_, Approval> {
         self.read("reading a permission request", move |db| {
             Box::pin(approvals::get(db, id))
         })
@@ -31,7 +31,7 @@ impl Approvals for SqlStore {
         })
     }
 
-    fn decide_approval(&self, id: RecordId, option: Option<String>) -> StoreFuture<'_, Approval> {
+    fn decide_approval(&self, id: ApprovalId, option: Option<String>) -> StoreFuture<'_, Approval> {
         let options = durable(stages!("deciding a permission request"), None);
         self.write(
             options,

@@ -1,7 +1,7 @@
 //! Questions for a person.
 
 use windlass_tasks::{
-    Blocker, Blockers, ProjectId, RecordId, StoreError, StoreFuture, Task, TaskId,
+    Blocker, BlockerId, Blockers, ProjectId, StoreError, StoreFuture, Task, TaskId,
 };
 
 use super::write::{durable, operation, ready_error};
@@ -22,7 +22,7 @@ impl Blockers for SqlStore {
         })
     }
 
-    fn answer_blocker(&self, blocker: RecordId, text: String) -> StoreFuture<'_, Task> {
+    fn answer_blocker(&self, blocker: BlockerId, text: String) -> StoreFuture<'_, Task> {
         if text.trim().is_empty() {
             let empty = "the answer must not be empty";
             return ready_error(StoreError::Refused(empty.to_owned()));

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_tasks::{
-    ClaimedLandings, Landing, LandingClaim, LandingFilter, LandingOutcome, LandingToken, Landings,
-    NewLanding, ProjectId, RecordId, StoreFuture, Task, TaskId,
+    ClaimedLandings, Landing, LandingClaim, LandingFilter, LandingId, LandingOutcome, LandingToken,
+    Landings, NewLanding, ProjectId, StoreFuture, Task, TaskId,
 };
 
 use super::write::{durable, operation, relaxed};
@@ -67,7 +67,7 @@ impl Landings for SqlStore {
     fn record_landing_intent(
         &self,
         token: LandingToken,
-        entries: Vec<RecordId>,
+        entries: Vec<LandingId>,
         commit: String,
     ) -> StoreFuture<'_, ()> {
         let options = durable(stages!("recording the commit to land"), None);
@@ -81,7 +81,7 @@ impl Landings for SqlStore {
     fn finish_landing(
         &self,
         token: LandingToken,
-        entry: RecordId,
+        entry: LandingId,
         outcome: LandingOutcome,
     ) -> StoreFuture<'_, Task> {
         let options = durable(stages!("finishing a landing"), None);

@@ -1,8 +1,8 @@
 //! Notifications.
 
 use windlass_tasks::{
-    FollowStep, Notification, NotificationClaim, NotificationEnd, Notifications, ProjectId,
-    RecordId, StoreFuture,
+    FollowStep, Notification, NotificationClaim, NotificationEnd, NotificationId, Notifications,
+    ProjectId, StoreFuture,
 };
 
 use super::write::{durable, operation, ready_error, relaxed};
@@ -43,7 +43,7 @@ impl Notifications for SqlStore {
 
     fn end_notification(
         &self,
-        id: RecordId,
+        id: NotificationId,
         claim: u32,
         end: NotificationEnd,
     ) -> StoreFuture<'_, bool> {

@@ -1,8 +1,8 @@
 //! The records of attempts.
 
 use windlass_tasks::{
-    AgentSession, Attempt, AttemptRecords, AttemptRef, Correction, Proof, RecordId, StoreFuture,
-    TaskId, TestResult,
+    AgentSession, Attempt, AttemptRecords, AttemptRef, Correction, CorrectionId, Proof,
+    StoreFuture, TaskId, TestResult, TestResultId,
 };
 
 use super::write::{operation, relaxed};
@@ -25,7 +25,11 @@ impl AttemptRecords for SqlStore {
         )
     }
 
-    fn record_test(&self, attempt: AttemptRef, result: TestResult) -> StoreFuture<'_, RecordId> {
+    fn record_test(
+        &self,
+        attempt: AttemptRef,
+        result: TestResult,
+    ) -> StoreFuture<'_, TestResultId> {
         let options = relaxed(stages!("recording a test result"), Some(attempt.task));
         self.write(
             options,
@@ -43,7 +47,7 @@ impl AttemptRecords for SqlStore {
         &self,
         attempt: AttemptRef,
         round: Correction,
-    ) -> StoreFuture<'_, RecordId> {
+    ) -> StoreFuture<'_, CorrectionId> {
         let options = relaxed(stages!("recording a correction"), Some(attempt.task));
         self.write(
             options,

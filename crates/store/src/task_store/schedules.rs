@@ -2,7 +2,7 @@
 
 use windlass_core::Timestamp;
 use windlass_tasks::{
-    DueRun, NewSchedule, ProjectId, RecordId, Schedule, Schedules, StoreFuture, Task,
+    DueRun, NewSchedule, ProjectId, Schedule, ScheduleId, Schedules, StoreFuture, Task,
 };
 
 use super::write::{durable, operation, ready_error};
@@ -28,19 +28,19 @@ impl Schedules for SqlStore {
         })
     }
 
-    fn pause_schedule(&self, id: RecordId) -> StoreFuture<'_, Schedule> {
+    fn pause_schedule(&self, id: ScheduleId) -> StoreFuture<'_, Schedule> {
         let options = durable(stages!("pausing a schedule"), None);
         self.write(options, move |db| Box::pin(schedules::pause(db, id, None)))
     }
 
-    fn resume_schedule(&self, id: RecordId, next: Timestamp) -> StoreFuture<'_, Schedule> {
+    fn resume_schedule(&self, id: ScheduleId, next: Timestamp) -> StoreFuture<'_, Schedule> {
         let options = durable(stages!("resuming a schedule"), None);
         self.write(options, move |db| {
             Box::pin(schedules::pause(db, id, Some(next)))
         })
     }
 
-    fn remove_schedule(&self, id: RecordId) -> StoreFuture<'_, Schedule> {
+    fn remove_schedule(&self, id: ScheduleId) -> StoreFuture<'_, Schedule> {
         let options = durable(stages!("removing a schedule"), None);
         self.write(options, move |db| Box::pin(schedules::remove(db, id)))
     }

@@ -1,7 +1,7 @@
 //! Messages to agents, and tasks that a person takes over.
 
 use windlass_tasks::{
-    AgentMessage, AttemptRef, Claim, Claimed, RecordId, StoreFuture, TakeOver, TaskId,
+    AgentMessage, AttemptRef, Claim, Claimed, MessageId, StoreFuture, TakeOver, TaskId,
 };
 
 use super::write::{durable, operation, ready_error};
@@ -36,7 +36,7 @@ impl TakeOver for SqlStore {
     fn take_messages(
         &self,
         attempt: AttemptRef,
-        seen: RecordId,
+        seen: Option<MessageId>,
     ) -> StoreFuture<'_, Vec<AgentMessage>> {
         let options = durable(stages!("delivering messages"), Some(attempt.task));
         self.write(options, move |db| {

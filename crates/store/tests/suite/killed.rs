@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use windlass_store::{StoreSettings, open_with};
-use windlass_tasks::{TaskFilter, TaskStatus};
+use windlass_tasks::{TaskFilter, TaskId, TaskStatus};
 
 use super::child_process;
 
@@ -23,7 +23,7 @@ fn p1_acknowledged_tasks_survive_sigkill() {
         12
     };
     let dir = tempfile::tempdir().unwrap();
-    let mut acknowledged: BTreeSet<i64> = BTreeSet::new();
+    let mut acknowledged: BTreeSet<TaskId> = BTreeSet::new();
     for round in 0..rounds {
         // From before the file is created to the middle of many transactions.
         let timeout = Duration::from_millis(5 + round * 37 % 400);
@@ -38,7 +38,7 @@ fn p1_acknowledged_tasks_survive_sigkill() {
             let Some((_, ids)) = line.split_once("added ") else {
                 continue;
             };
-            acknowledged.extend(ids.split(' ').map(|id| id.parse::<i64>().unwrap()));
+            acknowledged.extend(ids.split(' ').map(|id| id.parse::<TaskId>().unwrap()));
         }
     }
     assert!(
@@ -51,7 +51,7 @@ fn p1_acknowledged_tasks_survive_sigkill() {
     runtime.block_on(async {
         let url = format!("sqlite:{}/windlass.db", dir.path().display());
         let store = open_with(&url, long_timeouts()).await.unwrap();
-        let mut found: BTreeSet<i64> = BTreeSet::new();
+        let mut found: BTreeSet<TaskId> = BTreeSet::new();
         let mut titles = [0, 0];
         loop {
             let filter = TaskFilter {

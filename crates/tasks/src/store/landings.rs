@@ -4,9 +4,9 @@ use std::fmt;
 use std::time::Duration;
 
 use super::error::StoreFuture;
-use crate::id::{ProjectId, RecordId, TaskId};
+use crate::id::{LandingId, LandingToken, ProjectId, TaskId};
 use crate::landing::{
-    ClaimedLandings, Landing, LandingClaim, LandingFilter, LandingOutcome, LandingToken, NewLanding,
+    ClaimedLandings, Landing, LandingClaim, LandingFilter, LandingOutcome, NewLanding,
 };
 use crate::task::Task;
 
@@ -32,14 +32,14 @@ pub trait Landings: fmt::Debug + Send + Sync {
     fn record_landing_intent(
         &self,
         token: LandingToken,
-        entries: Vec<RecordId>,
+        entries: Vec<LandingId>,
         commit: String,
     ) -> StoreFuture<'_, ()>;
     /// Ends a landing. Landing and task are written in one transaction. Repeating a call has no effect.
     fn finish_landing(
         &self,
         token: LandingToken,
-        entry: RecordId,
+        entry: LandingId,
         outcome: LandingOutcome,
     ) -> StoreFuture<'_, Task>;
     /// Puts the claimed entries that have not ended back into the queue, at their place, with the reason why they

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::error::StoreFuture;
-use crate::id::{ProjectId, RecordId};
+use crate::id::{NotificationId, ProjectId};
 use crate::notification::{FollowStep, Notification, NotificationClaim, NotificationEnd};
 
 /// Stores notifications until they are sent. They are derived from the event log by followers; each follower has a
@@ -20,7 +20,7 @@ pub trait Notifications: fmt::Debug + Send + Sync {
     /// Stores the result of a claimed notification. Returns `false` if it was claimed again since.
     fn end_notification(
         &self,
-        id: RecordId,
+        id: NotificationId,
         claim: u32,
         end: NotificationEnd,
     ) -> StoreFuture<'_, bool>;

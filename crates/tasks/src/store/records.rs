@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::error::StoreFuture;
 use crate::attempt::{AgentSession, Attempt};
-use crate::id::{AttemptRef, RecordId, TaskId};
+use crate::id::{AttemptNumber, AttemptRef, CorrectionId, TaskId, TestResultId};
 use crate::proof::Proof;
 use crate::record::{Correction, TestResult};
 
@@ -15,17 +15,18 @@ pub trait AttemptRecords: fmt::Debug + Send + Sync {
     /// Records the agent's session. The last one replaces earlier ones.
     fn record_session(&self, attempt: AttemptRef, session: AgentSession) -> StoreFuture<'_, ()>;
     /// Records a test run.
-    fn record_test(&self, attempt: AttemptRef, result: TestResult) -> StoreFuture<'_, RecordId>;
+    fn record_test(&self, attempt: AttemptRef, result: TestResult)
+    -> StoreFuture<'_, TestResultId>;
     /// Returns the test runs of a task, oldest first, each with the number of its attempt.
-    fn test_results(&self, task: TaskId) -> StoreFuture<'_, Vec<(u32, TestResult)>>;
+    fn test_results(&self, task: TaskId) -> StoreFuture<'_, Vec<(AttemptNumber, TestResult)>>;
     /// Records a correction round.
     fn record_correction(
         &self,
         attempt: AttemptRef,
         round: Correction,
-    ) -> StoreFuture<'_, RecordId>;
+    ) -> StoreFuture<'_, CorrectionId>;
     /// Returns the correction rounds of a task, oldest first, each with the number of its attempt.
-    fn corrections(&self, task: TaskId) -> StoreFuture<'_, Vec<(u32, Correction)>>;
+    fn corrections(&self, task: TaskId) -> StoreFuture<'_, Vec<(AttemptNumber, Correction)>>;
     /// Returns the proof of a completed task.
     fn proof(&self, task: TaskId) -> StoreFuture<'_, Option<Proof>>;
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::error::StoreFuture;
 use crate::attempt::{Claim, Claimed};
-use crate::id::{AttemptRef, RecordId, TaskId};
+use crate::id::{AttemptRef, MessageId, TaskId};
 use crate::message::AgentMessage;
 
 /// Stores what people say to agents, and lets a person take over a task.
@@ -23,7 +23,7 @@ pub trait TakeOver: fmt::Debug + Send + Sync {
     fn take_messages(
         &self,
         attempt: AttemptRef,
-        seen: RecordId,
+        seen: Option<MessageId>,
     ) -> StoreFuture<'_, Vec<AgentMessage>>;
     /// Claims the named task for a person, whatever its status is, unless it runs or waits for another task. As
     /// after a [`retry`](crate::TaskQueue::retry), its former result does not count any more.

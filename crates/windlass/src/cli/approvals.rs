@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use clap::Args;
 use serde_json::{Value, json};
 use windlass_core::{PermissionKind, PermissionOption, escape_control, escape_line};
-use windlass_tasks::{Approval, RecordId, TaskId};
+use windlass_tasks::{Approval, ApprovalId, TaskId};
 
 use super::app::App;
 use super::console::{QUIET, STRONG};
@@ -28,7 +28,7 @@ pub(super) struct Approvals {
 #[derive(Debug, Args)]
 pub(super) struct Decide {
     /// Number of the request, as printed by `windlass approvals`
-    id: RecordId,
+    id: ApprovalId,
     /// Option to choose: its number in that list, or its id if the id is not a number
     option: String,
     /// Print JSON

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use windlass_core::escape_control;
-use windlass_tasks::{Blocker, RecordId};
+use windlass_tasks::{Blocker, BlockerId};
 
 use super::app::App;
 use super::console::{QUIET, STRONG};
@@ -22,7 +22,7 @@ pub(super) struct Blockers {
 #[derive(Debug, Args)]
 pub(super) struct Answer {
     /// Number of the question, as printed by `windlass blockers`
-    id: RecordId,
+    id: BlockerId,
     /// Answer, included in the prompt of the next attempt
     text: String,
     /// Print JSON

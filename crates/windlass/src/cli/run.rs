@@ -12,7 +12,7 @@ use windlass_core::{DirAccess, SessionOptions, escape_line};
 use windlass_runner::{
     Listener, Plan, PlanError, PlanOptions, ResultStatus, StopSignals, TaskResult, get_plan,
 };
-use windlass_tasks::NewTask;
+use windlass_tasks::{NewTask, TaskId};
 use windlass_workspace::{Clones, MergeOutcome};
 
 use super::app::App;
@@ -271,7 +271,7 @@ fn planner_error(roles: &Roles, error: PlanError) -> CliError {
 }
 
 /// Prints how to answer the open questions of a task.
-async fn answer_hint(app: &App<'_>, queue: &TaskQueue, task: i64) -> Result<(), CliError> {
+async fn answer_hint(app: &App<'_>, queue: &TaskQueue, task: TaskId) -> Result<(), CliError> {
     for blocker in queue.store.task_blockers(task).await? {
         if blocker.answer.is_none() {
             let id = blocker.id;
@@ -283,7 +283,7 @@ async fn answer_hint(app: &App<'_>, queue: &TaskQueue, task: i64) -> Result<(), 
     Ok(())
 }
 
-fn summary(app: &App<'_>, task: i64, steps: u64, result: &TaskResult) -> Result<(), CliError> {
+fn summary(app: &App<'_>, task: TaskId, steps: u64, result: &TaskResult) -> Result<(), CliError> {
     let files = match result.files_modified.as_slice() {
         [] => "no files changed".to_owned(),
         files => files.join(", "),

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use windlass_core::{Clock, SystemClock, Timestamp, escape_line};
 use windlass_runner::{Cron, zone_name};
-use windlass_tasks::{NewSchedule, NewTask, RecordId, Schedule, TaskStore};
+use windlass_tasks::{NewSchedule, NewTask, Schedule, ScheduleId, TaskStore};
 
 use super::app::App;
 use super::exit::{CliError, Exit};
@@ -38,7 +38,7 @@ enum Command {
 #[derive(Debug, Args)]
 struct One {
     /// Schedule number
-    id: RecordId,
+    id: ScheduleId,
     /// Print JSON
     #[arg(long)]
     json: bool,

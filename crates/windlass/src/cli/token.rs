@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use windlass_core::{Clock, ExposeSecret, SystemClock, Timestamp, escape_line};
 use windlass_server::Token;
-use windlass_tasks::{AccessToken, NewAccessToken, ProjectId, RecordId, Scope};
+use windlass_tasks::{AccessToken, NewAccessToken, ProjectId, Scope, TokenId};
 
 use super::app::App;
 use super::console::QUIET;
@@ -227,7 +227,7 @@ impl Revoke {
     }
 
     /// Finds a token by name, else by number. Of several with the same name, only one is not revoked.
-    fn find(&self, tokens: &[AccessToken]) -> Result<RecordId, CliError> {
+    fn find(&self, tokens: &[AccessToken]) -> Result<TokenId, CliError> {
         let named = tokens.iter().filter(|token| token.name == self.token);
         let named = named.max_by_key(|token| (token.revoked_at.is_none(), token.id));
         let numbered = || {

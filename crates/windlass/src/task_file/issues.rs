@@ -110,10 +110,12 @@ fn priority(label: &str) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
+    use windlass_tasks::ProjectId;
+
     use super::*;
 
     fn new(title: &str) -> NewTask {
-        NewTask::new(1, title)
+        NewTask::new(ProjectId::from(1), title)
     }
 
     #[test]

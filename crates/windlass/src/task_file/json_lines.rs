@@ -122,10 +122,14 @@ fn task(read: Line, new: &dyn Fn(&str) -> NewTask) -> Result<NewTask, String> {
 
 #[cfg(test)]
 mod tests {
+    use windlass_tasks::ProjectId;
+
     use super::*;
 
     fn read(text: &str) -> Result<Vec<FileTask>, String> {
-        parse(text, "tasks.jsonl", &|title| NewTask::new(1, title))
+        parse(text, "tasks.jsonl", &|title| {
+            NewTask::new(ProjectId::from(1), title)
+        })
     }
 
     #[test]
@@ -137,7 +141,7 @@ mod tests {
         .unwrap();
         assert_eq!((tasks[0].line, tasks[1].line), (1, 3));
         assert_eq!(tasks[0].task.title, "a");
-        let wanted = [Dependency::Task(7), Dependency::Sibling(1)];
+        let wanted = [Dependency::Task(TaskId::from(7)), Dependency::Sibling(1)];
         assert_eq!(tasks[0].task.dependencies, wanted);
         assert_eq!(tasks[1].key, "k");
         assert_eq!(tasks[1].task.agent.as_deref(), Some("codex"));

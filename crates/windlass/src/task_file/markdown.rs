@@ -148,12 +148,15 @@ fn next_fence(fence: Option<String>, line: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use windlass_tasks::Dependency;
+    use windlass_tasks::{Dependency, ProjectId};
 
     use super::*;
 
     fn read(text: &str) -> Vec<FileTask> {
-        parse(text, "TODO.md", &|title| NewTask::new(1, title)).unwrap()
+        parse(text, "TODO.md", &|title| {
+            NewTask::new(ProjectId::from(1), title)
+        })
+        .unwrap()
     }
 
     #[test]
@@ -203,14 +206,19 @@ mod tests {
         assert_eq!(before[0].key, after[1].key);
         assert_eq!(before[2].key, after[2].key);
         assert_ne!(before[0].key, before[2].key);
-        let other = parse("- [ ] a", "other.md", &|title| NewTask::new(1, title));
+        let other = parse("- [ ] a", "other.md", &|title| {
+            NewTask::new(ProjectId::from(1), title)
+        });
         assert_ne!(other.unwrap()[0].key, before[0].key);
     }
 
     #[test]
     fn odd_text_is_read() {
         assert_eq!(
-            parse("- [ ]  \n", "x", &|title| NewTask::new(1, title)),
+            parse("- [ ]  \n", "x", &|title| NewTask::new(
+                ProjectId::from(1),
+                title
+            )),
             Err("line 1: the item has no title".to_owned())
         );
         let long = "ü".repeat(200);

@@ -179,13 +179,15 @@ fn is_escaped(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use windlass_tasks::ProjectId;
+
     use super::*;
 
     fn task(title: &str, description: &str, after: &[usize]) -> NewTask {
         NewTask {
             description: description.to_owned(),
             dependencies: after.iter().copied().map(Dependency::Sibling).collect(),
-            ..NewTask::new(1, title)
+            ..NewTask::new(ProjectId::from(1), title)
         }
     }
 
@@ -205,19 +207,25 @@ mod tests {
             },
             task(&"long ".repeat(40), "agent: in the text", &[0, 1]),
         ];
-        let parsed = parse_plan(&plan_text(&tasks), &NewTask::new(1, "")).unwrap();
+        let parsed = parse_plan(&plan_text(&tasks), &NewTask::new(ProjectId::from(1), "")).unwrap();
         let mut wanted = tasks;
         wanted[2].title = wanted[2].title.trim().to_owned();
         assert_eq!(parsed, wanted);
-        assert_eq!(parse_plan(HEADER, &NewTask::new(1, "")), Ok(Vec::new()));
-        assert_eq!(parse_plan("\n", &NewTask::new(1, "")), Ok(Vec::new()));
+        assert_eq!(
+            parse_plan(HEADER, &NewTask::new(ProjectId::from(1), "")),
+            Ok(Vec::new())
+        );
+        assert_eq!(
+            parse_plan("\n", &NewTask::new(ProjectId::from(1), "")),
+            Ok(Vec::new())
+        );
     }
 
     #[test]
     fn control_characters_are_shown_escaped() {
         let text = plan_text(&[task("\u{1b}[31m\n## 9. x", "", &[])]);
         assert!(!text.contains('\u{1b}'), "{text}");
-        let parsed = parse_plan(&text, &NewTask::new(1, "")).unwrap();
+        let parsed = parse_plan(&text, &NewTask::new(ProjectId::from(1), "")).unwrap();
         assert_eq!(parsed.len(), 1, "{parsed:?}");
     }
 
@@ -239,7 +247,7 @@ mod tests {
             ("## 1. a\nkind: x\n", "line 2: unknown kind"),
             ("words\n", "line 1: expected `## NUMBER. TITLE`"),
         ] {
-            let error = parse_plan(text, &NewTask::new(1, "")).unwrap_err();
+            let error = parse_plan(text, &NewTask::new(ProjectId::from(1), "")).unwrap_err();
             assert!(error.starts_with(wanted), "{error}");
         }
     }

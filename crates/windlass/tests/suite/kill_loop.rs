@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use windlass_core::{Clock, SystemClock};
 use windlass_tasks::{
-    ATTEMPT_LIMIT, Attempt, Broadcast, EventFilter, NewProject, NewTask, Task, TaskFilter,
+    ATTEMPT_LIMIT, Attempt, Broadcast, EventFilter, NewProject, NewTask, Task, TaskFilter, TaskId,
     TaskStatus, TaskStore,
 };
 
@@ -279,7 +279,7 @@ async fn wait_for_tasks(store: &dyn TaskStore) -> Vec<Task> {
 }
 
 /// Counts the completion events of each task.
-async fn completions(store: &dyn TaskStore) -> BTreeMap<i64, usize> {
+async fn completions(store: &dyn TaskStore) -> BTreeMap<TaskId, usize> {
     let mut completions = BTreeMap::new();
     let mut filter = EventFilter::default();
     loop {

@@ -215,8 +215,11 @@ fn make_writable(path: &Path) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::os::unix::fs::symlink;
+
+    use windlass_tasks::TaskId;
+
+    use super::*;
 
     fn clones_dir() -> (tempfile::TempDir, ClonesDir) {
         let parent = tempfile::tempdir().unwrap();
@@ -224,7 +227,12 @@ mod tests {
         (parent, dir)
     }
 
-    const FIRST: AttemptRef = AttemptRef { task: 7, number: 1 };
+    fn first() -> AttemptRef {
+        AttemptRef {
+            task: TaskId::from(7),
+            number: 1,
+        }
+    }
 
     #[test]
     fn p27_clones_dir_must_be_private() {
@@ -256,35 +264,40 @@ mod tests {
         let (parent, clones) = clones_dir();
         let victim = parent.path().join("victim");
         fs::create_dir(&victim).unwrap();
-        symlink(&victim, clones.path().join(clone_name(FIRST))).unwrap();
-        let (temp_dir, lock) = clones.create_temp(&clone_name(FIRST)).unwrap();
+        symlink(&victim, clones.path().join(clone_name(first()))).unwrap();
+        let (temp_dir, lock) = clones.create_temp(&clone_name(first())).unwrap();
         drop(lock);
-        let error = clones.rename_to(&temp_dir, &clone_name(FIRST)).unwrap_err();
+        let error = clones
+            .rename_to(&temp_dir, &clone_name(first()))
+            .unwrap_err();
         assert!(
             error.to_string().contains("not a Windlass directory"),
             "{error}"
         );
         assert_eq!(clones.clean_up().unwrap(), [], "only the unfinished clone");
         assert!(!temp_dir.exists());
-        assert!(clones.lock(FIRST).is_none());
+        assert!(clones.lock(first()).is_none());
         assert!(victim.is_dir());
     }
 
     #[test]
     fn complete_clones_are_found_and_unfinished_ones_removed() {
         let (_parent, clones) = clones_dir();
-        let second = AttemptRef { task: 7, number: 2 };
-        for attempt in [FIRST, second] {
+        let second = AttemptRef {
+            task: TaskId::from(7),
+            number: 2,
+        };
+        for attempt in [first(), second] {
             let (temp_dir, _) = clones.create_temp(&clone_name(attempt)).unwrap();
             clones.rename_to(&temp_dir, &clone_name(attempt)).unwrap();
         }
-        let (unfinished, lock) = clones.create_temp(&clone_name(FIRST)).unwrap();
+        let (unfinished, lock) = clones.create_temp(&clone_name(first())).unwrap();
         drop(lock);
         fs::create_dir(clones.path().join("removing-x")).unwrap();
         fs::create_dir(clones.path().join("something-else")).unwrap();
         let mut found = clones.clean_up().unwrap();
         found.sort_by_key(|attempt| attempt.number);
-        assert_eq!(found, [FIRST, second]);
+        assert_eq!(found, [first(), second]);
         assert!(!unfinished.exists());
         let mut left: Vec<String> = fs::read_dir(clones.path())
             .unwrap()
@@ -298,14 +311,14 @@ mod tests {
     #[test]
     fn p2_clone_in_use_is_not_stale() {
         let (_parent, clones) = clones_dir();
-        let (temp_dir, lock) = clones.create_temp(&clone_name(FIRST)).unwrap();
+        let (temp_dir, lock) = clones.create_temp(&clone_name(first())).unwrap();
         clones.clean_up().unwrap();
         assert!(temp_dir.is_dir());
-        clones.rename_to(&temp_dir, &clone_name(FIRST)).unwrap();
-        assert!(clones.lock(FIRST).is_none());
+        clones.rename_to(&temp_dir, &clone_name(first())).unwrap();
+        assert!(clones.lock(first()).is_none());
         drop(lock);
-        let held = clones.lock(FIRST).unwrap();
-        assert!(clones.lock(FIRST).is_none(), "one process at a time");
+        let held = clones.lock(first()).unwrap();
+        assert!(clones.lock(first()).is_none(), "one process at a time");
         drop(held);
         // A process may be about to lock the directory it created, or have died before that.
         let unlocked = clones.path().join("unlocked-x");
@@ -322,7 +335,7 @@ mod tests {
     #[test]
     fn read_only_directories_are_removed() {
         let (_parent, clones) = clones_dir();
-        let (clone, _lock) = clones.create_temp(&clone_name(FIRST)).unwrap();
+        let (clone, _lock) = clones.create_temp(&clone_name(first())).unwrap();
         fs::create_dir_all(clone.join("a/b")).unwrap();
         fs::write(clone.join("a/b/file"), "x").unwrap();
         for path in ["a/b", "a"] {

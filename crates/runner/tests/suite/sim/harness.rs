@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 use windlass_core::{AgentHandle, Clock, Result};
 use windlass_runner::{Bus, Runner, RunnerSettings, StopSignals, TaskResult};
-use windlass_tasks::{Broadcast, NewTask, Project, Task, TaskId, WorkerKind};
+use windlass_tasks::{Broadcast, NewTask, Project, ProjectId, Task, TaskId, WorkerKind};
 
 use super::agent::{Action, AgentState, Script, SimAgent};
 use super::clock::SimClock;
@@ -47,7 +47,7 @@ impl Harness {
         let store = Arc::new(SimStore::new(Arc::clone(&dyn_clock), Arc::clone(&faults)));
         let now = store.now();
         store.memory().projects.push(Project {
-            id: 1,
+            id: ProjectId::from(1),
             name: "project".to_owned(),
             root: "/project".into(),
             created_at: now.wall,
@@ -72,11 +72,12 @@ impl Harness {
 
     /// Adds a task with this title to the store.
     pub(crate) fn add_task(&self, title: &str) -> Task {
-        self.add(NewTask::new(1, title))
+        self.add(NewTask::new(ProjectId::from(1), title))
     }
 
     /// Returns the current state of a task.
-    pub(crate) fn task(&self, id: TaskId) -> Task {
+    pub(crate) fn task(&self, id: impl Into<TaskId>) -> Task {
+        let id = id.into();
         self.store.memory().row(id).unwrap().task.clone()
     }
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use windlass_core::{Clock, Timestamp, Usage};
 use windlass_runner::{Lander, LandingSettings, RunnerSettings};
 use windlass_tasks::{
-    AttemptRef, Claim, Dependency, NewTask, Outcome, Proof, TaskStatus, TestCounts,
+    AttemptRef, Claim, Dependency, NewTask, Outcome, ProjectId, Proof, TaskId, TaskStatus, TestCounts,
 };
 
 use super::agent::Action;
@@ -111,11 +111,11 @@ fn add_landing_tasks(harness: &Harness, rng: &mut fastrand::Rng) -> BTreeSet<(St
     let count = rng.i64(2..7);
     let mut bad = BTreeSet::new();
     for id in 1..=count {
-        let mut new = NewTask::new(1, format!("task {id}"));
+        let mut new = NewTask::new(ProjectId::from(1), format!("task {id}"));
         new.land = true;
         new.max_attempts = 100;
         if id > 1 && rng.u32(0..4) == 0 {
-            new.dependencies = vec![Dependency::Task(rng.i64(1..id))];
+            new.dependencies = vec![Dependency::Task(TaskId::from(rng.i64(1..id)))];
         }
         if id > 1 && rng.u32(0..3) == 0 {
             let other = rng.i64(1..id);

@@ -33,12 +33,17 @@ pub(crate) struct Memory {
     pub(crate) pauses: BTreeMap<Option<ProjectId>, WorkerPause>,
     pub(crate) notes: BTreeMap<ProjectId, String>,
     pub(crate) landings: Vec<Entry>,
-    pub(crate) last_landing: i64,
-    pub(crate) last_token: i64,
+    pub(crate) last_landing: usize,
+    pub(crate) last_token: usize,
     pub(crate) schedules: Vec<Schedule>,
     pub(crate) messages: Vec<AgentMessage>,
     /// Every status change, in order.
     pub(crate) history: Vec<(TaskId, TaskStatus)>,
+}
+
+/// Returns the id of the record that follows `len` others.
+pub(crate) fn next_id<Id: From<i64>>(len: usize) -> Id {
+    Id::from(len as i64 + 1)
 }
 
 /// A task and its records.
@@ -162,14 +167,14 @@ impl Memory {
     }
 
     pub(crate) fn enqueue(&mut self, new: Vec<NewTask>, now: Now) -> StoreResult<Vec<Enqueued>> {
-        let first = self.rows.len() as TaskId + 1;
+        let first = self.rows.len();
         let mut added = Vec::new();
         let mut parents = Vec::new();
         for (at, new) in new.into_iter().enumerate() {
-            let id = first + at as TaskId;
+            let id = next_id(first + at);
             let dependencies = new.dependencies.iter().map(|on| match on {
                 Dependency::Task(on) => *on,
-                Dependency::Sibling(at) => first + *at as TaskId,
+                Dependency::Sibling(at) => next_id(first + *at),
             });
             let dependencies: Vec<TaskId> = dependencies.collect();
             if dependencies.iter().any(|on| *on >= id) {
@@ -184,7 +189,7 @@ impl Memory {
         }
         for (parent, candidates) in parents {
             for new in candidates {
-                let id = self.rows.len() as TaskId + 1;
+                let id = next_id(self.rows.len());
                 let dependencies = self.rows[&parent].task.dependencies.clone();
                 let mut task = new_task(id, new, dependencies, now);
                 task.candidate_of = Some(parent);
@@ -346,7 +351,7 @@ impl Memory {
                 row.task.output = Some(question.clone());
                 let project_id = row.task.project_id;
                 self.blockers.push(Blocker {
-                    id: self.blockers.len() as i64 + 1,
+                    id: next_id(self.blockers.len()),
                     project_id,
                     task_id: attempt.task,
                     attempt: attempt.number,

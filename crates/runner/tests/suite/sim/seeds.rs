@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use windlass_core::Clock;
 use windlass_runner::{AgentPoolManager, RunnerSettings, Worker};
-use windlass_tasks::{Dependency, NewTask, TaskStatus};
+use windlass_tasks::{Dependency, NewTask, ProjectId, TaskId, TaskStatus};
 
 use super::agent::Action;
 use super::check;
@@ -92,7 +92,7 @@ fn same_seed_gives_same_run() {
 }
 
 /// Simulates one run. Returns all status changes in order.
-fn simulate(seed: u64, is_stacked: bool) -> Vec<(i64, TaskStatus)> {
+fn simulate(seed: u64, is_stacked: bool) -> Vec<(TaskId, TaskStatus)> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -101,7 +101,7 @@ fn simulate(seed: u64, is_stacked: bool) -> Vec<(i64, TaskStatus)> {
     runtime.block_on(full_run(seed, is_stacked))
 }
 
-async fn full_run(seed: u64, is_stacked: bool) -> Vec<(i64, TaskStatus)> {
+async fn full_run(seed: u64, is_stacked: bool) -> Vec<(TaskId, TaskStatus)> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let harness = Arc::new(harness(&mut rng));
     add_tasks(&harness, &mut rng, is_stacked);
@@ -191,15 +191,17 @@ fn harness(rng: &mut fastrand::Rng) -> Harness {
 fn add_tasks(harness: &Harness, rng: &mut fastrand::Rng, is_stacked: bool) {
     let spread = if is_stacked { 2 } else { 4 };
     for id in 1..=rng.i64(1..6) {
-        let mut new = NewTask::new(1, format!("task {id}"));
+        let mut new = NewTask::new(ProjectId::from(1), format!("task {id}"));
         new.priority = rng.u8(0..5);
         new.workflow_step = rng.u8(1..16);
         for on in 1..id {
             if rng.u32(0..spread) == 0 {
-                new.dependencies.push(Dependency::Task(on));
+                new.dependencies.push(Dependency::Task(TaskId::from(on)));
             }
             if is_stacked && rng.u32(0..4) == 0 {
-                harness.repo.add_conflict(on, id);
+                harness
+                    .repo
+                    .add_conflict(TaskId::from(on), TaskId::from(id));
             }
         }
         harness.add(new);
@@ -234,7 +236,7 @@ async fn inject_faults(
             }
             2 => {
                 let mut memory = harness.store.memory();
-                let id = rng.i64(1..=memory.rows.len() as i64);
+                let id = TaskId::from(rng.i64(1..=memory.rows.len() as i64));
                 memory.cancel(id, now).unwrap();
             }
             3 => check::answer_one(&harness, &mut rng),

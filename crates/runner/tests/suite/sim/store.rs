@@ -1,5 +1,6 @@
 //! The in-memory store behind the traits of a store, with injected faults.
 
+use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use windlass_tasks::{
 };
 
 use super::faults::Faults;
-use super::memory::{Memory, Now};
+use super::memory::{Memory, Now, next_id};
 
 /// An in-memory store that can be slow, reject calls, or lose replies.
 #[derive(Debug)]
@@ -74,7 +75,7 @@ impl SimStore {
 
 pub(crate) fn find<T: Clone>(
     what: &'static str,
-    id: i64,
+    id: impl Display,
     all: &[T],
     matches: impl Fn(&T) -> bool,
 ) -> StoreResult<T> {
@@ -90,7 +91,7 @@ impl Projects for SimStore {
     fn add_project(&self, new: NewProject) -> StoreFuture<'_, Project> {
         self.call(move |memory, now| {
             let project = Project {
-                id: memory.projects.len() as i64 + 1,
+                id: next_id(memory.projects.len()),
                 name: new.name,
                 root: new.root,
                 created_at: now.wall,
@@ -113,7 +114,7 @@ impl Projects for SimStore {
     fn add_issue(&self, new: NewIssue) -> StoreFuture<'_, Issue> {
         self.call(move |memory, now| {
             let issue = Issue {
-                id: memory.issues.len() as i64 + 1,
+                id: next_id(memory.issues.len()),
                 project_id: new.project_id,
                 title: new.title,
                 description: new.description,

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use windlass_tasks::{
-    ClaimedLandings, Landed, Landing, LandingClaim, LandingFilter, LandingOutcome, LandingState,
-    LandingToken, Landings, NewLanding, ProjectId, RecordId, StoreError, StoreFuture, StoreResult,
-    Task, TaskId, TaskStatus,
+    ClaimedLandings, Landed, Landing, LandingClaim, LandingFilter, LandingId, LandingOutcome,
+    LandingState, LandingToken, Landings, NewLanding, ProjectId, StoreError, StoreFuture,
+    StoreResult, Task, TaskId, TaskStatus,
 };
 
-use super::memory::{Memory, Now};
+use super::memory::{Memory, Now, next_id};
 use super::store::SimStore;
 
 /// An entry with its lease.
@@ -20,12 +20,12 @@ pub(crate) struct Entry {
 }
 
 impl Memory {
-    fn entry(&mut self, id: RecordId) -> StoreResult<&mut Entry> {
+    fn entry(&mut self, id: LandingId) -> StoreResult<&mut Entry> {
         let entry = self.landings.iter_mut().find(|one| one.landing.id == id);
         entry.ok_or_else(|| StoreError::not_found("landing", id))
     }
 
-    fn held(&mut self, token: LandingToken, id: RecordId) -> StoreResult<&mut Entry> {
+    fn held(&mut self, token: LandingToken, id: LandingId) -> StoreResult<&mut Entry> {
         let entry = self.entry(id)?;
         if entry.token == token && entry.landing.state == LandingState::Landing {
             Ok(entry)
@@ -62,9 +62,10 @@ impl Memory {
         }
         self.row(new.task)?.task.land = true;
         if !self.has_open_entry(new.task) {
+            let id = next_id(self.last_landing);
             self.last_landing += 1;
             let landing = Landing {
-                id: self.last_landing,
+                id,
                 project_id: task.project_id,
                 task: new.task,
                 attempt: task.attempt,
@@ -97,7 +98,7 @@ impl Memory {
                 entry.landing.state = LandingState::Queued;
             }
         }
-        let mut taken: Vec<RecordId> = Vec::new();
+        let mut taken: Vec<LandingId> = Vec::new();
         let mut queue: Option<(ProjectId, String)> = None;
         let mut tasks: Vec<TaskId> = Vec::new();
         for entry in &self.landings {
@@ -140,8 +141,8 @@ impl Memory {
         if taken.is_empty() {
             return None;
         }
+        let token = next_id(self.last_token);
         self.last_token += 1;
-        let token = self.last_token;
         let mut entries = Vec::new();
         for id in taken {
             let entry = self.entry(id).unwrap();
@@ -157,7 +158,7 @@ impl Memory {
     fn finish_landing(
         &mut self,
         token: LandingToken,
-        id: RecordId,
+        id: LandingId,
         outcome: LandingOutcome,
         now: Now,
     ) -> StoreResult<Task> {
@@ -277,7 +278,7 @@ impl Landings for SimStore {
     fn record_landing_intent(
         &self,
         token: LandingToken,
-        entries: Vec<RecordId>,
+        entries: Vec<LandingId>,
         commit: String,
     ) -> StoreFuture<'_, ()> {
         self.call(move |memory, _| {
@@ -297,7 +298,7 @@ impl Landings for SimStore {
     fn finish_landing(
         &self,
         token: LandingToken,
-        entry: RecordId,
+        entry: LandingId,
         outcome: LandingOutcome,
     ) -> StoreFuture<'_, Task> {
         self.call(move |memory, now| memory.finish_landing(token, entry, outcome, now))

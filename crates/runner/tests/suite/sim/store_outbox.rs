@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use windlass_tasks::{
-    FollowStep, NewPush, Notification, NotificationClaim, NotificationEnd, NotificationState,
-    Notifications, ProjectId, Push, PushClaim, PushEnd, PushRef, PushState, Pushes, RecordId,
-    StoreError, StoreFuture, StoreResult, TaskId,
+    FollowStep, NewPush, Notification, NotificationClaim, NotificationEnd, NotificationId,
+    NotificationState, Notifications, ProjectId, Push, PushClaim, PushEnd, PushRef, PushState,
+    Pushes, StoreError, StoreFuture, StoreResult, TaskId,
 };
 
-use super::memory::Now;
+use super::memory::{Now, next_id};
 use super::store::SimStore;
 
 /// Pushes, notifications and the positions of followers.
@@ -28,7 +28,7 @@ impl Outbox {
             return push.clone();
         }
         let push = Push {
-            id: self.pushes.len() as RecordId + 1,
+            id: next_id(self.pushes.len()),
             task_id: new.task_id,
             remote: new.remote,
             reference: new.reference,
@@ -123,7 +123,7 @@ impl Notifications for SimStore {
             }
             memory.outbox.followers.insert(step.follower, step.to);
             for new in step.notifications {
-                let id = memory.outbox.notifications.len() as RecordId + 1;
+                let id = next_id(memory.outbox.notifications.len());
                 memory.outbox.notifications.push(Notification {
                     id,
                     project_id: new.project_id,
@@ -163,7 +163,7 @@ impl Notifications for SimStore {
 
     fn end_notification(
         &self,
-        id: RecordId,
+        id: NotificationId,
         claim: u32,
         end: NotificationEnd,
     ) -> StoreFuture<'_, bool> {

@@ -2,11 +2,13 @@
 
 use windlass_core::{TraceNode, Usage};
 use windlass_tasks::{
-    AgentSession, Answer, Approval, ApprovalDecision, Approvals, Attempt, AttemptRecords,
-    AttemptRef, Blocker, Blockers, Correction, NewApproval, ProjectId, Proof, RecordId, StoreError,
-    StoreFuture, Task, TaskId, TestResult, Traces,
+    AgentSession, Answer, Approval, ApprovalDecision, ApprovalId, Approvals, Attempt,
+    AttemptRecords, AttemptRef, Blocker, BlockerId, Blockers, Correction, CorrectionId,
+    NewApproval, ProjectId, Proof, StoreError, StoreFuture, Task, TaskId, TestResult, TestResultId,
+    Traces,
 };
 
+use super::memory::next_id;
 use super::store::{SimStore, find};
 
 impl AttemptRecords for SimStore {
@@ -42,11 +44,15 @@ impl AttemptRecords for SimStore {
         })
     }
 
-    fn record_test(&self, attempt: AttemptRef, result: TestResult) -> StoreFuture<'_, RecordId> {
+    fn record_test(
+        &self,
+        attempt: AttemptRef,
+        result: TestResult,
+    ) -> StoreFuture<'_, TestResultId> {
         self.call(move |memory, _| {
             let row = memory.fenced(attempt)?;
             row.tests.push((attempt.number, result));
-            Ok(row.tests.len() as RecordId)
+            Ok(next_id(row.tests.len() - 1))
         })
     }
 
@@ -58,11 +64,11 @@ impl AttemptRecords for SimStore {
         &self,
         attempt: AttemptRef,
         round: Correction,
-    ) -> StoreFuture<'_, RecordId> {
+    ) -> StoreFuture<'_, CorrectionId> {
         self.call(move |memory, _| {
             let row = memory.fenced(attempt)?;
             row.corrections.push((attempt.number, round));
-            Ok(row.corrections.len() as RecordId)
+            Ok(next_id(row.corrections.len() - 1))
         })
     }
 
@@ -96,7 +102,7 @@ impl Blockers for SimStore {
         })
     }
 
-    fn answer_blocker(&self, id: RecordId, text: String) -> StoreFuture<'_, Task> {
+    fn answer_blocker(&self, id: BlockerId, text: String) -> StoreFuture<'_, Task> {
         self.call(move |memory, now| {
             let blocker = memory.blockers.iter_mut().find(|blocker| blocker.id == id);
             let blocker = blocker.ok_or_else(|| StoreError::not_found("blocker", id))?;
@@ -114,7 +120,7 @@ impl Approvals for SimStore {
     fn request_approval(&self, request: NewApproval) -> StoreFuture<'_, Approval> {
         self.call(move |memory, now| {
             let approval = Approval {
-                id: memory.approvals.len() as i64 + 1,
+                id: next_id(memory.approvals.len()),
                 request,
                 created_at: now.wall,
                 decision: None,
@@ -124,7 +130,7 @@ impl Approvals for SimStore {
         })
     }
 
-    fn approval(&self, id: RecordId) -> StoreFuture<'_, Approval> {
+    fn approval(&self, id: ApprovalId) -> StoreFuture<'_, Approval> {
         self.call(move |memory, _| find("approval", id, &memory.approvals, |one| one.id == id))
     }
 
@@ -138,7 +144,7 @@ impl Approvals for SimStore {
         })
     }
 
-    fn decide_approval(&self, id: RecordId, option: Option<String>) -> StoreFuture<'_, Approval> {
+    fn decide_approval(&self, id: ApprovalId, option: Option<String>) -> StoreFuture<'_, Approval> {
         self.call(move |memory, now| {
             let approval = memory.approvals.iter_mut().find(|one| one.id == id);
             let approval = approval.ok_or_else(|| StoreError::not_found("approval", id))?;

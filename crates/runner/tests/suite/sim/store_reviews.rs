@@ -5,6 +5,7 @@ use windlass_tasks::{
     TaskId, TaskStatus,
 };
 
+use super::memory::next_id;
 use super::store::SimStore;
 
 impl Reviews for SimStore {
@@ -20,7 +21,7 @@ impl Reviews for SimStore {
             row.task.review = Some(new.decision);
             row.task.needs_review &= new.decision != ReviewDecision::Approve;
             let review = Review {
-                id: memory.reviews.len() as i64 + 1,
+                id: next_id(memory.reviews.len()),
                 project_id: memory.row(new.task_id)?.task.project_id,
                 task_id: new.task_id,
                 attempt: new.attempt,

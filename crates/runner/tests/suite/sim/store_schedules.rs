@@ -2,14 +2,15 @@
 
 use windlass_core::Timestamp;
 use windlass_tasks::{
-    AgentMessage, AttemptRef, Claim, Claimed, DueRun, NewSchedule, NewTask, ProjectId, RecordId,
-    Schedule, Schedules, StoreError, StoreFuture, StoreResult, TakeOver, Task, TaskId, TaskStatus,
+    AgentMessage, AttemptRef, Claim, Claimed, DueRun, MessageId, NewSchedule, NewTask, ProjectId,
+    Schedule, ScheduleId, Schedules, StoreError, StoreFuture, StoreResult, TakeOver, Task, TaskId,
+    TaskStatus,
 };
 
-use super::memory::Memory;
+use super::memory::{Memory, next_id};
 use super::store::{SimStore, find};
 
-fn schedule(memory: &mut Memory, id: RecordId) -> StoreResult<&mut Schedule> {
+fn schedule(memory: &mut Memory, id: ScheduleId) -> StoreResult<&mut Schedule> {
     let found = memory.schedules.iter_mut().find(|found| found.id == id);
     found.ok_or_else(|| StoreError::not_found("schedule", id))
 }
@@ -18,7 +19,7 @@ impl Schedules for SimStore {
     fn add_schedule(&self, new: NewSchedule) -> StoreFuture<'_, Schedule> {
         self.call(move |memory, now| {
             let schedule = Schedule {
-                id: memory.schedules.len() as RecordId + 1,
+                id: next_id(memory.schedules.len()),
                 project_id: new.task.project_id,
                 cron: new.cron,
                 zone: new.zone,
@@ -42,7 +43,7 @@ impl Schedules for SimStore {
         })
     }
 
-    fn pause_schedule(&self, id: RecordId) -> StoreFuture<'_, Schedule> {
+    fn pause_schedule(&self, id: ScheduleId) -> StoreFuture<'_, Schedule> {
         self.call(move |memory, _| {
             let schedule = schedule(memory, id)?;
             schedule.paused = true;
@@ -50,7 +51,7 @@ impl Schedules for SimStore {
         })
     }
 
-    fn resume_schedule(&self, id: RecordId, next: Timestamp) -> StoreFuture<'_, Schedule> {
+    fn resume_schedule(&self, id: ScheduleId, next: Timestamp) -> StoreFuture<'_, Schedule> {
         self.call(move |memory, _| {
             let schedule = schedule(memory, id)?;
             schedule.paused = false;
@@ -59,7 +60,7 @@ impl Schedules for SimStore {
         })
     }
 
-    fn remove_schedule(&self, id: RecordId) -> StoreFuture<'_, Schedule> {
+    fn remove_schedule(&self, id: ScheduleId) -> StoreFuture<'_, Schedule> {
         self.call(move |memory, _| {
             let removed = find("schedule", id, &memory.schedules, |found| found.id == id)?;
             memory.schedules.retain(|found| found.id != id);
@@ -105,7 +106,7 @@ impl TakeOver for SimStore {
         self.call(move |memory, now| {
             memory.row(task)?;
             let message = AgentMessage {
-                id: memory.messages.len() as RecordId + 1,
+                id: next_id(memory.messages.len()),
                 task_id: task,
                 author,
                 text,
@@ -130,7 +131,7 @@ impl TakeOver for SimStore {
     fn take_messages(
         &self,
         attempt: AttemptRef,
-        seen: RecordId,
+        seen: Option<MessageId>,
     ) -> StoreFuture<'_, Vec<AgentMessage>> {
         self.call(move |memory, _| {
             memory.fenced(attempt)?;
@@ -138,7 +139,7 @@ impl TakeOver for SimStore {
             let mut taken = Vec::new();
             for message in memory.messages.iter_mut().filter(of_task) {
                 let by = *message.attempt.get_or_insert(attempt.number);
-                if by == attempt.number && message.id > seen {
+                if by == attempt.number && Some(message.id) > seen {
                     taken.push(message.clone());
                 }
             }
@@ -148,7 +149,7 @@ impl TakeOver for SimStore {
 
     fn take_over(&self, claim: Claim) -> StoreFuture<'_, Claimed> {
         self.call(move |memory, now| {
-            let id = claim.task.unwrap_or_default();
+            let id = claim.task.unwrap();
             let task = memory.row(id)?.task.clone();
             match task.status {
                 TaskStatus::InProgress => {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use windlass_core::escape_line;
-use windlass_tasks::{RecordId, Scope};
+use windlass_tasks::{ApprovalId, BlockerId, Scope};
 
 use super::super::operation::{Effect, Operation, Reply, record};
 use super::super::paging;
@@ -52,7 +52,8 @@ impl Operation for ListBlockers {
 #[serde(deny_unknown_fields)]
 pub(super) struct AnswerBlocker {
     /// The number of the question.
-    id: RecordId,
+    #[schemars(with = "i64")]
+    id: BlockerId,
     /// The answer, which the next attempt's prompt includes.
     text: String,
 }
@@ -113,7 +114,8 @@ impl Operation for ListApprovals {
 #[serde(deny_unknown_fields)]
 pub(super) struct DecideApproval {
     /// The number of the permission request.
-    id: RecordId,
+    #[schemars(with = "i64")]
+    id: ApprovalId,
     /// The id of one of its options.
     option: String,
 }

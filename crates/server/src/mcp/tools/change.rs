@@ -21,6 +21,7 @@ const MAX_LINES: u32 = 2_000;
 #[serde(deny_unknown_fields)]
 pub(super) struct DiffTask {
     /// The number of the task.
+    #[schemars(with = "i64")]
     id: TaskId,
     /// The change of this attempt, whatever its outcome. Default: the change on the task's branch, or the last one that is
     /// kept.
@@ -67,6 +68,7 @@ impl Operation for DiffTask {
 #[serde(deny_unknown_fields)]
 pub(super) struct MergeTask {
     /// The number of the completed task.
+    #[schemars(with = "i64")]
     id: TaskId,
     /// Accepts the warnings in the proof of a task that needs a review.
     #[serde(default)]

@@ -42,6 +42,7 @@ pub(super) struct ListTasks {
     #[schemars(with = "Vec<StatusName>")]
     status: Vec<TaskStatus>,
     /// Only tasks of this project. Default: the project of the server.
+    #[schemars(with = "Option<i64>")]
     project_id: Option<ProjectId>,
     /// List the tasks of all projects that you can see.
     #[serde(default)]
@@ -97,6 +98,7 @@ impl Operation for ListTasks {
 #[serde(deny_unknown_fields)]
 pub(super) struct ShowTask {
     /// The number of the task.
+    #[schemars(with = "i64")]
     id: TaskId,
 }
 
@@ -134,6 +136,7 @@ impl Operation for ShowTask {
 #[serde(deny_unknown_fields)]
 pub(super) struct WaitForTask {
     /// The number of the task.
+    #[schemars(with = "i64")]
     id: TaskId,
     /// How long to wait, in seconds; default 45. Call it again if the task is not done.
     #[schemars(range(min = 0, max = 600))]
@@ -185,6 +188,7 @@ impl Operation for AddTask {
 #[serde(deny_unknown_fields)]
 pub(super) struct RetryTask {
     /// The number of the task, which has ended or is blocked.
+    #[schemars(with = "i64")]
     id: TaskId,
     /// Whether the next attempt starts from the current commit, not from the change of the last attempt.
     #[serde(default)]
@@ -213,6 +217,7 @@ impl Operation for RetryTask {
 #[serde(deny_unknown_fields)]
 pub(super) struct CancelTask {
     /// The number of the task.
+    #[schemars(with = "i64")]
     id: TaskId,
 }
 

@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn sentences_say_what_to_do_and_hide_control_characters() {
         let rejected = PushFailure::Rejected("\u{1b}[31mno\u{7}".into());
-        let text = rejected.sentence("origin", 7);
+        let text = rejected.sentence("origin", TaskId::from(7));
         assert!(text.contains("run windlass task push 7"), "{text}");
         assert!(
             !text.contains('\u{1b}') && !text.contains('\u{7}'),

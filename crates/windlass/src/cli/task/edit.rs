@@ -166,11 +166,11 @@ mod tests {
             step: 15,
             kind: WorkerKind::Test,
             agent: String::new(),
-            depends_on: vec![1, 2],
+            depends_on: vec![TaskId::from(1), TaskId::from(2)],
             attempts: 3,
             description: "two\nlines \u{202e}\t'''\n\"\"\"\r\n\n[table]\nkey = 1\n".to_owned(),
         };
-        let text = document.text(7).unwrap();
+        let text = document.text(TaskId::from(7)).unwrap();
         assert_eq!(Document::parse(&text), Ok(document));
         let unknown = Document::parse(&text.replace("step", "stop")).unwrap_err();
         assert!(

@@ -6,7 +6,7 @@ use clap::Args;
 use windlass_core::SessionOptions;
 use windlass_core::escape_line;
 use windlass_runner::{AgentPoolManager, AgentResolver, GoalParent, LeadAgent, PlanOptions};
-use windlass_tasks::{Dependency, NewIssue, NewTask};
+use windlass_tasks::{Dependency, NewIssue, NewTask, TaskId};
 
 use super::super::app::App;
 use super::super::console::{QUIET, STRONG};
@@ -108,7 +108,12 @@ impl Plan {
             return Ok(Exit::Done);
         }
         for added in &added {
-            let after: Vec<String> = added.task.dependencies.iter().map(i64::to_string).collect();
+            let after: Vec<String> = added
+                .task
+                .dependencies
+                .iter()
+                .map(TaskId::to_string)
+                .collect();
             line(app, &added.task.id.to_string(), &added.task.title, &after)?;
         }
         app.console.line("run them with: windlass worker --once")?;

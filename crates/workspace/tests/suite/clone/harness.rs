@@ -6,7 +6,7 @@ use std::process::Command;
 use tempfile::TempDir;
 use windlass_core::Timestamp;
 use windlass_sandbox::{Host, Mechanism, Sandbox};
-use windlass_tasks::{AttemptRef, Commit, Project, WorkingCopy, Workspace};
+use windlass_tasks::{AttemptRef, Commit, Project, ProjectId, TaskId, WorkingCopy, Workspace};
 use windlass_workspace::Clones;
 
 /// The directories of one test, outside `/tmp`, because every sandboxed process has a private one.
@@ -52,7 +52,7 @@ impl Harness {
 
     pub(crate) fn project(&self) -> Project {
         Project {
-            id: 1,
+            id: ProjectId::from(1),
             name: "project".into(),
             root: self.root(),
             created_at: Timestamp(0),
@@ -126,7 +126,10 @@ impl Harness {
 }
 
 pub(crate) fn attempt(number: u32) -> AttemptRef {
-    AttemptRef { task: 7, number }
+    AttemptRef {
+        task: TaskId::from(7),
+        number,
+    }
 }
 
 /// Returns a commit message as the runner writes it.

@@ -182,7 +182,7 @@ async fn base_follows_its_target() {
         "{error}"
     );
     let gone = BasePart {
-        task: 8,
+        task: TaskId::from(8),
         commit: "0123456789".repeat(4),
     };
     let gone = on(&[gone]);
@@ -237,7 +237,7 @@ async fn conflict_is_reported_with_both_sides_or_kept_for_an_agent() {
 
     // What depends on it has no conflict any more.
     let merge = BasePart {
-        task: 4,
+        task: TaskId::from(4),
         commit: commit.id.clone(),
     };
     let copy = open(
