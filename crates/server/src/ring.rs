@@ -272,7 +272,7 @@ mod tests {
         let all = Subscription::default();
         check(&ring(4, 1 << 20), 10, &all, &[], 17);
         check(&ring(4, 1 << 20), 16, &all, &[17, 18, 19], 19);
-        let size = EncodedEvent::encode(&event(11, 1)).text.len();
+        let size = EncodedEvent::encode(&event(11, TaskId::from(1))).text.len();
         check(&ring(100, size * 2), 18, &all, &[19, 20], 20);
         check(&ring(100, 1), 19, &all, &[], 21);
     }

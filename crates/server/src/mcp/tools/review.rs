@@ -50,6 +50,7 @@ struct Comment {
 #[serde(deny_unknown_fields)]
 pub(super) struct ReviewTask {
     /// The number of the completed task.
+    #[schemars(with = "i64")]
     id: TaskId,
     /// The version that was looked at: the number of the attempt. It must be the newest.
     attempt: AttemptNumber,
@@ -105,6 +106,7 @@ impl Operation for ReviewTask {
 #[serde(deny_unknown_fields)]
 pub(super) struct LandTask {
     /// The number of the task.
+    #[schemars(with = "i64")]
     id: TaskId,
 }
 
@@ -125,6 +127,7 @@ impl Operation for LandTask {
 #[serde(deny_unknown_fields)]
 pub(super) struct PushTask {
     /// The number of the completed task.
+    #[schemars(with = "i64")]
     id: TaskId,
     /// The name of a git remote; the configured one if it is not set.
     remote: Option<String>,
