@@ -173,10 +173,10 @@ fn cycle(tasks: &[NewTask]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::{check, cycle};
-    use windlass_tasks::{Dependency, NewTask};
+    use windlass_tasks::{Dependency, NewTask, ProjectId};
 
     fn task_after(siblings: &[usize]) -> NewTask {
-        let mut task = NewTask::new(1, "a task");
+        let mut task = NewTask::new(ProjectId::from(1), "a task");
         task.dependencies = siblings.iter().map(|at| Dependency::Sibling(*at)).collect();
         task
     }
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn invalid_task_is_rejected_with_reason() {
         let with = |change: fn(&mut NewTask)| {
-            let mut task = NewTask::new(1, "a task");
+            let mut task = NewTask::new(ProjectId::from(1), "a task");
             change(&mut task);
             check(&[task]).unwrap_err().to_string()
         };
@@ -223,6 +223,6 @@ mod tests {
         assert!(with(|task| task.dependencies = vec![Dependency::Sibling(1)]).contains("batch"));
         assert!(with(|task| task.description = "x".repeat(2 << 20)).contains("description"));
         assert!(with(|task| task.idempotency_key = Some(String::new())).contains("key"));
-        assert_eq!(check(&[NewTask::new(1, "a task")]), Ok(()));
+        assert_eq!(check(&[NewTask::new(ProjectId::from(1), "a task")]), Ok(()));
     }
 }

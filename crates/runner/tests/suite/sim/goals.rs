@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 use windlass_core::{Clock, Result};
 use windlass_runner::{AgentPoolManager, Lander, LandingSettings, RunnerSettings, Worker};
 use windlass_tasks::{
-    AuthorKind, Baseline, BestOf, Check, CheckRequest, Dependency, NewReview, NewTask,
-    ReviewDecision, Reviews, Task, TaskStatus, TestPlan, Verifier, WorkingCopy,
+    AuthorKind, Baseline, BestOf, Check, CheckRequest, Dependency, NewReview, NewTask, ProjectId,
+    ReviewDecision, Reviews, Task, TaskId, TaskStatus, TestPlan, Verifier, WorkingCopy,
 };
 
 use super::agent::Action;
@@ -88,15 +88,17 @@ fn add_tasks(harness: &Harness, rng: &mut fastrand::Rng) -> BTreeSet<(String, St
     let mut bad = BTreeSet::new();
     let count = rng.i64(2..6);
     for id in 1..=count {
-        let mut new = NewTask::new(1, format!("task {id}"));
+        let mut new = NewTask::new(ProjectId::from(1), format!("task {id}"));
         new.land = true;
         new.max_attempts = 100;
         for on in 1..id {
             if rng.u32(0..3) == 0 {
-                new.dependencies.push(Dependency::Task(on));
+                new.dependencies.push(Dependency::Task(TaskId::from(on)));
             }
             if rng.u32(0..6) == 0 {
-                harness.repo.add_conflict(on, id);
+                harness
+                    .repo
+                    .add_conflict(TaskId::from(on), TaskId::from(id));
             }
         }
         if id > 1 && rng.u32(0..3) == 0 {

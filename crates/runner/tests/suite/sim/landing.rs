@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 use windlass_core::{Clock, Timestamp, Usage};
 use windlass_runner::{Lander, LandingSettings, RunnerSettings};
 use windlass_tasks::{
-    AttemptRef, Claim, Dependency, NewTask, Outcome, ProjectId, Proof, TaskId, TaskStatus, TestCounts,
+    AttemptRef, Claim, Dependency, NewTask, Outcome, ProjectId, Proof, TaskId, TaskStatus,
+    TestCounts,
 };
 
 use super::agent::Action;
