@@ -1,7 +1,9 @@
 //! One attempt at one task, where only the agent may fail.
 
 use windlass_runner::{ResultStatus, RunnerSettings, StopSignals, branch_name, trace_id};
-use windlass_tasks::{BlockerId, Blockers, Broadcast, TaskId, TaskStatus, TestPlan, TestStatus};
+use windlass_tasks::{
+    BlockerId, Blockers, Broadcast, ProjectId, TaskId, TaskStatus, TestPlan, TestStatus,
+};
 
 use super::sim::agent::Action;
 use super::sim::harness::Harness;
@@ -40,7 +42,7 @@ async fn failing_test_is_corrected_and_change_is_proved() {
     assert_eq!(text, GOOD);
     assert!(message.ends_with("\nTask-Id: 1\nAttempt: 1\n"), "{message}");
     assert_eq!(
-        harness.repo.branches.lock().unwrap()[&branch_name(None, 1)],
+        harness.repo.branches.lock().unwrap()[&branch_name(None, TaskId::from(1))],
         proof.commit
     );
     assert!(
@@ -260,7 +262,7 @@ async fn invalid_task_is_rejected_before_status_changes() {
         },
         {
             let mut task = valid.clone();
-            task.id = 0;
+            task.id = TaskId::from(0);
             (task, "its id")
         },
         {
@@ -275,12 +277,12 @@ async fn invalid_task_is_rejected_before_status_changes() {
         },
         {
             let mut task = valid.clone();
-            task.project_id = 7;
+            task.project_id = ProjectId::from(7);
             (task, "there is no project 7")
         },
         {
             let mut task = valid.clone();
-            task.id = 99;
+            task.id = TaskId::from(99);
             (task, "there is no task 99")
         },
     ];

@@ -156,5 +156,8 @@ async fn p20_edit_after_the_tested_commit_is_not_published() {
     assert_eq!(proof.tree, "tree of good");
     let branches = harness.repo.branches.lock().unwrap();
     let commits = harness.repo.commits.lock().unwrap();
-    assert_eq!(commits[&branches[&branch_name(None, 1)]].0, GOOD);
+    assert_eq!(
+        commits[&branches[&branch_name(None, TaskId::from(1))]].0,
+        GOOD
+    );
 }

@@ -76,14 +76,14 @@ async fn clock_that_is_set_back_adds_nothing_twice() {
     hourly(&harness).await;
     let runner = harness.runner(RunnerSettings::default());
     harness.clock.jump(HOUR);
-    assert_eq!(runner.run_schedules(None).await.unwrap(), [1]);
+    assert_eq!(runner.run_schedules(None).await.unwrap(), [TaskId::from(1)]);
     complete_all(&harness);
     for _ in 0..3 {
         harness.clock.jump(-HOUR / 2);
         assert_eq!(runner.run_schedules(None).await.unwrap(), NONE);
     }
     harness.clock.jump(3 * HOUR);
-    assert_eq!(runner.run_schedules(None).await.unwrap(), [2]);
+    assert_eq!(runner.run_schedules(None).await.unwrap(), [TaskId::from(2)]);
 }
 
 #[tokio::test(start_paused = true)]

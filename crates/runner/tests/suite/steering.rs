@@ -16,7 +16,7 @@ async fn prompt_contains_the_note_and_the_messages() {
     let note = "Use tabs.\n```\nnot the end\n```\n";
     harness
         .store
-        .set_project_note(1, note.to_owned())
+        .set_project_note(task.project_id, note.to_owned())
         .await
         .unwrap();
     let send = |text: &str| {

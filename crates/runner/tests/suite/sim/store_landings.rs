@@ -83,7 +83,7 @@ impl Memory {
             };
             self.landings.push(Entry {
                 landing,
-                token: 0,
+                token: LandingToken::from(0),
                 until: Duration::ZERO,
             });
         }
