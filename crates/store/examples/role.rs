@@ -19,7 +19,8 @@ use sqlx::{ConnectOptions, Connection};
 use windlass_core::Usage;
 use windlass_store::{StoreSettings, open_with};
 use windlass_tasks::{
-    Claim, Dependency, NewIssue, NewProject, NewTask, Outcome, StoreError, TaskFilter, TaskStore,
+    Claim, Dependency, NewIssue, NewProject, NewTask, Outcome, ProjectId, StoreError, TaskFilter,
+    TaskStore,
 };
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -41,7 +42,7 @@ fn url(dir: &Path) -> String {
     format!("sqlite:{}/windlass.db", dir.display())
 }
 
-async fn add_project(store: &dyn TaskStore) -> i64 {
+async fn add_project(store: &dyn TaskStore) -> ProjectId {
     let project = NewProject {
         name: "shop".to_owned(),
         root: "/home/me/shop".into(),

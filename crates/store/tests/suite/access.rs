@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use windlass_store::{OpenStore, StoreSettings, open_all};
 use windlass_tasks::{
-    AccessStore, BrowserSession, MAX_SESSIONS, NewAccessToken, NewProject, Scope, StoreError,
+    AccessStore, BrowserSession, MAX_SESSIONS, NewAccessToken, NewProject, ProjectId, Scope,
+    StoreError, TokenId,
 };
 
 use super::cluster::Cluster;
@@ -94,7 +95,7 @@ async fn check_tokens(store: OpenStore, other: OpenStore) {
         assert!(matches!(refused, StoreError::Refused(_)), "{invalid:?}");
     }
     let foreign = NewAccessToken {
-        projects: Some(vec![99]),
+        projects: Some(vec![ProjectId::from(99)]),
         ..token("a")
     };
     let missing = access.add_token(foreign).await.unwrap_err();
@@ -104,7 +105,7 @@ async fn check_tokens(store: OpenStore, other: OpenStore) {
     assert!(revoked.revoked_at.is_some());
     assert_eq!(access.revoke_token(limited.id).await.unwrap(), revoked);
     assert_eq!(names(&**access).await, ["endless"]);
-    let missing = access.revoke_token(99).await.unwrap_err();
+    let missing = access.revoke_token(TokenId::from(99)).await.unwrap_err();
     assert!(matches!(missing, StoreError::NotFound { .. }));
     // The name is free again, and the list keeps all.
     let again = NewAccessToken {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection};
-use windlass_tasks::{NewProject, NewTask, TaskFilter, TaskStore};
+use windlass_tasks::{NewProject, NewTask, ProjectId, TaskFilter, TaskStore};
 
 use super::child_process;
 
@@ -19,7 +19,7 @@ fn run<F: Future>(test: F) -> F::Output {
     runtime.block_on(test)
 }
 
-async fn store_with_task(dir: &Path) -> (Arc<dyn TaskStore>, i64) {
+async fn store_with_task(dir: &Path) -> (Arc<dyn TaskStore>, ProjectId) {
     let store = windlass_store::open(&url(dir)).await.unwrap();
     let project = NewProject {
         name: "shop".to_owned(),
