@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use windlass_core::Timestamp;
 use windlass_sandbox::{Host, Mechanism, Sandbox, init};
-use windlass_tasks::{AttemptRef, Project, ProjectId, Workspace};
+use windlass_tasks::{AttemptRef, Project, ProjectId, TaskId, Workspace};
 use windlass_workspace::Clones;
 
 const FILES: [usize; 2] = [10, 2000];
@@ -107,9 +107,10 @@ fn bench_clone(bencher: Bencher, files: usize, mechanism: Mechanism) {
         root,
         created_at: Timestamp(0),
     };
-    let mut task = 0;
+    let mut number = 0;
     bencher.bench_local(|| {
-        task += 1;
+        number += 1;
+        let task = TaskId::from(number);
         runtime.block_on(async {
             let attempt = AttemptRef { task, number: 1 };
             let clone = clones.open(&project, attempt, None).await.unwrap();

@@ -215,8 +215,9 @@ mod tests {
 
     #[test]
     fn tasks_are_listed_in_words() {
-        assert_eq!(list(&[1]), "task 1");
-        assert_eq!(list(&[1, 2]), "tasks 1 and 2");
-        assert_eq!(list(&[3, 1, 2]), "tasks 3, 1 and 2");
+        let [one, two, three] = [1, 2, 3].map(TaskId::from);
+        assert_eq!(list(&[one]), "task 1");
+        assert_eq!(list(&[one, two]), "tasks 1 and 2");
+        assert_eq!(list(&[three, one, two]), "tasks 3, 1 and 2");
     }
 }

@@ -8,7 +8,8 @@ use windlass_workspace::Clones;
 
 use super::harness::{Harness, put};
 
-fn at(task: TaskId, number: u32) -> AttemptRef {
+fn at(task: i64, number: u32) -> AttemptRef {
+    let task = TaskId::from(task);
     AttemptRef { task, number }
 }
 
