@@ -25,6 +25,20 @@ pub trait AgentBackend: Send + Sync {
     /// Returns what the agent supports.
     fn capabilities(&self) -> Capabilities;
 
+    /// Returns how the agent changes files best, with this model if the caller chose one.
+    ///
+    /// By default it uses its own tools.
+    fn edit_mode(&self, _model: Option<&str>) -> EditMode {
+        EditMode::Tools
+    }
+
+    /// Returns how many tokens a prompt and its answer may have together, with this model if the caller chose one.
+    ///
+    /// By default that is unknown.
+    fn context_window<'a>(&'a self, _model: Option<&'a str>) -> BoxFuture<'a, Option<u64>> {
+        Box::pin(async { None })
+    }
+
     /// Starts a session.
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>>;
 
@@ -75,6 +89,14 @@ impl<T: AgentBackend + ?Sized> AgentBackend for Arc<T> {
 
     fn capabilities(&self) -> Capabilities {
         T::capabilities(self)
+    }
+
+    fn edit_mode(&self, model: Option<&str>) -> EditMode {
+        T::edit_mode(self, model)
+    }
+
+    fn context_window<'a>(&'a self, model: Option<&'a str>) -> BoxFuture<'a, Option<u64>> {
+        T::context_window(self, model)
     }
 
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
@@ -180,6 +202,31 @@ impl Capabilities {
     }
 }
 
+/// How an agent changes files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EditMode {
+    /// With its tools. If it changes nothing, it must call a tool; if it still changes nothing, it returns complete
+    /// files.
+    #[default]
+    Auto,
+    /// With its tools only.
+    Tools,
+    /// It returns complete files, which the caller writes.
+    WholeFiles,
+}
+
+impl EditMode {
+    /// Returns the name in the configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Tools => "tools",
+            Self::WholeFiles => "whole_files",
+        }
+    }
+}
+
 /// The options of a session.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionOptions {
@@ -203,6 +250,8 @@ pub struct SessionOptions {
     pub output_schema: Option<Value>,
     /// Whether the session is for one prompt only. If so, no process is kept for a second prompt.
     pub once: bool,
+    /// Whether a model gets no tools, so that its first answer ends the turn. An agent with its own tools ignores it.
+    pub without_tools: bool,
 }
 
 impl SessionOptions {
@@ -253,6 +302,9 @@ pub struct Prompt {
     pub text: String,
     /// The time limit from prompt to terminal event. `None` selects the handle's limit.
     pub timeout: Option<Duration>,
+    /// Whether a model must call a tool that is not read-only before it answers. An agent with its own tools ignores
+    /// it.
+    pub requires_call: bool,
 }
 
 impl Prompt {
@@ -268,7 +320,7 @@ impl<T: Into<String>> From<T> for Prompt {
     fn from(text: T) -> Self {
         Self {
             text: text.into(),
-            timeout: None,
+            ..Self::default()
         }
     }
 }

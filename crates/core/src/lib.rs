@@ -66,7 +66,8 @@ mod trace;
 mod usage;
 
 pub use backend::{
-    AgentBackend, BackendEvent, Capabilities, EventStream, Prompt, SessionOptions, ready_events,
+    AgentBackend, BackendEvent, Capabilities, EditMode, EventStream, Prompt, SessionOptions,
+    ready_events,
 };
 pub use backoff::Backoff;
 pub use clock::{Clock, LeaseClock, SystemClock, Timestamp};

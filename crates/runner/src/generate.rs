@@ -83,10 +83,10 @@ pub(crate) fn schema(correction: bool) -> Value {
     json!({
         "type": "object",
         "properties": {
-            "files": files,
             "explanation": { "type": "string", "description": "what was changed and why" },
+            "files": files,
         },
-        "required": ["files", "explanation"],
+        "required": ["explanation", "files"],
         "additionalProperties": false,
     })
 }

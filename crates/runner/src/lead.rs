@@ -50,7 +50,7 @@ impl LeadAgent {
             include_str!("prompts/lead.md"),
             &[("goal", goal), ("note", &note)],
         );
-        let options = self.options.clone().read_only();
+        let options = self.options.clone().for_plan();
         let task = call(&self.planner, "lead", prompt, schema());
         let value = structured_call(&self.planner, task, options).await?;
         let invalid = |problem: String| PlanError::Invalid {

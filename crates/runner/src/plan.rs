@@ -25,13 +25,22 @@ pub struct PlanOptions {
     pub session: SessionOptions,
     /// The planner already has [`Plan::instructions`], so the prompt contains only the task.
     pub is_instructed: bool,
+    /// A planner that is a model may look at the project with tools before it answers.
+    pub with_tools: bool,
 }
 
 impl PlanOptions {
-    /// Returns options for a planner that can change nothing in its directory.
+    /// Returns options for an agent that can change nothing in its directory.
     pub(crate) fn read_only(mut self) -> Self {
         self.session.access = DirAccess::ReadOnly;
         self
+    }
+
+    /// Returns options for a planner, which can change nothing. A model has tools only if that is asked for: a plan is
+    /// one answer.
+    pub(crate) fn for_plan(mut self) -> Self {
+        self.session.without_tools = !self.with_tools;
+        self.read_only()
     }
 }
 
@@ -80,7 +89,7 @@ pub async fn get_plan(
     } else {
         call(planner, "plan", Plan::prompt(task), Plan::schema())
     };
-    let value = structured_call(planner, request, options.read_only()).await?;
+    let value = structured_call(planner, request, options.for_plan()).await?;
     Plan::from_value(&value).map_err(|problem| PlanError::Invalid {
         problem,
         answer: truncate_end(&value.to_string(), MAX_ANSWER_EXCERPT),

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use futures::future::{BoxFuture, join_all};
 use windlass_core::{
-    AgentBackend, AgentHandle, Capabilities, Clock, Error, EventStream, Prompt, Result, SessionId,
-    SessionOptions, SystemClock, TurnLimits, limits,
+    AgentBackend, AgentHandle, Capabilities, Clock, EditMode, Error, EventStream, Prompt, Result,
+    SessionId, SessionOptions, SystemClock, TurnLimits, limits,
 };
 
 use super::cooldown::Cooldowns;
@@ -112,6 +112,23 @@ impl AgentBackend for Composite {
 
     fn capabilities(&self) -> Capabilities {
         self.shared.capabilities()
+    }
+
+    /// The first node decides. A planner's coder follows a plan with its tools.
+    fn edit_mode(&self, model: Option<&str>) -> EditMode {
+        match (self.shared.profile.kind, self.shared.nodes.first()) {
+            (CompositeKind::PlanExecute, _) | (_, None) => EditMode::Tools,
+            (_, Some(node)) => node.agent.edit_mode(model),
+        }
+    }
+
+    /// Every node must be able to read the prompt.
+    fn context_window<'a>(&'a self, model: Option<&'a str>) -> BoxFuture<'a, Option<u64>> {
+        Box::pin(async move {
+            let nodes = self.shared.nodes.iter();
+            let windows = join_all(nodes.map(|node| node.agent.context_window(model)));
+            windows.await.into_iter().flatten().min()
+        })
     }
 
     /// Starts no node session: the node is not chosen before the first prompt.

@@ -107,6 +107,8 @@ impl CompositeTurn {
             cwd: self.session.options.cwd.clone(),
             mcp_servers: self.session.options.mcp_servers.clone(),
             access: DirAccess::ReadOnly,
+            // A plan is one answer.
+            without_tools: true,
             readable: self.session.options.readable.clone(),
             once: self.session.options.once,
             ..SessionOptions::default()

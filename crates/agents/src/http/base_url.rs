@@ -40,6 +40,23 @@ impl BaseUrl {
         url
     }
 
+    /// Returns the full URL of a path that may be outside the version of the API, such as `/props`.
+    pub(super) fn join_unversioned(&self, path: &str) -> Url {
+        let has_version = path
+            .trim_start_matches('/')
+            .split('/')
+            .next()
+            .is_some_and(is_version);
+        let base = self.base.path().trim_end_matches('/');
+        let (before, last) = base.rsplit_once('/').unwrap_or(("", base));
+        if has_version || !is_version(last) {
+            return self.join(path);
+        }
+        let mut url = self.base.clone();
+        url.set_path(&format!("{before}{path}"));
+        url
+    }
+
     /// Returns the URL as it was given.
     pub(super) fn exact(&self) -> Url {
         self.base.clone()
@@ -123,6 +140,19 @@ mod tests {
         );
         check("http://h/api", "/api/chat", "http://h/api/chat");
         check("http://h", "/api/chat", "http://h/api/chat");
+    }
+
+    #[test]
+    fn path_outside_the_version_replaces_it() {
+        let check = |base: &str, path: &str, expected: &str| {
+            let url = BaseUrl::parse(base).unwrap();
+            assert_eq!(url.join_unversioned(path).as_str(), expected);
+        };
+        check("http://h/v1", "/props", "http://h/props");
+        check("http://h/x/v1/", "/props", "http://h/x/props");
+        check("http://h", "/props", "http://h/props");
+        check("http://h/v1", "/v1/models", "http://h/v1/models");
+        check("http://h", "/api/show", "http://h/api/show");
     }
 
     #[test]

@@ -15,6 +15,10 @@ use super::{ApiKey, BaseUrl, ResponseBody, date, retry};
 
 /// The most bytes that are read of an error response.
 const MAX_ERROR_BODY: usize = 64 << 10;
+/// The most bytes of a document that describes a model or a server.
+const MAX_DOCUMENT: usize = 4 << 20;
+/// How long a server may take to describe itself.
+const ASK_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long an idle connection stays in the pool.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 
@@ -100,6 +104,34 @@ impl Client {
             let status = failure.error.status;
             tracing::info!(endpoint = %self.address, status, attempts, ?wait, "retrying the request");
             self.clock.sleep(wait).await;
+        }
+    }
+
+    /// Requests a JSON document at this path of the server, once. Returns `None` if that fails for any reason.
+    pub(crate) async fn ask(
+        &self,
+        dialect: Dialect,
+        path: &str,
+        body: Option<serde_json::Value>,
+    ) -> Option<serde_json::Value> {
+        let headers = self.headers(dialect).ok()?;
+        let url = self.address.join_unversioned(path);
+        let request = match body {
+            Some(body) => self.inner.post(url).body(body.to_string()),
+            None => self.inner.get(url),
+        };
+        let answer = async {
+            let response = request.headers(headers).send().await.ok()?;
+            if !response.status().is_success() {
+                return None;
+            }
+            let body = ResponseBody::new(response, Arc::clone(&self.clock), self.limits);
+            let body = body.read_prefix(MAX_DOCUMENT).await;
+            serde_json::from_slice(&body).ok()
+        };
+        tokio::select! {
+            answer = answer => answer,
+            () = self.clock.sleep(ASK_TIMEOUT) => None,
         }
     }
 

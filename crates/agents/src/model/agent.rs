@@ -6,12 +6,13 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use windlass_core::{
-    AgentBackend, AgentHandle, Capabilities, Clock, Error, EventStream, Prompt, Result, SessionId,
-    SessionOptions, SystemClock, Toolbox, TurnLimits,
+    AgentBackend, AgentHandle, Capabilities, Clock, EditMode, Error, EventStream, PermissionPolicy,
+    Prompt, Result, SessionId, SessionOptions, SystemClock, Toolbox, TurnLimits,
 };
 
 use super::client::ModelClient;
 use super::completion::with_completion_model;
+use super::detect_window::DetectedWindows;
 use super::session::{ModelSession, ModelSessions};
 use super::state::ModelState;
 use super::turn::ModelTurn;
@@ -87,6 +88,7 @@ impl ModelAgent {
                 context,
                 toolbox,
                 sessions: ModelSessions::default(),
+                windows: Arc::new(DetectedWindows::default()),
                 missing_key,
             }),
         })
@@ -118,12 +120,31 @@ impl AgentBackend for ModelAgent {
             load_session: true,
             tools: settings.tools,
             permissions: true,
-            native_schema: settings.enforces_schema(self.shared.kind),
+            native_schema: self.shared.fit(None).enforces_schema,
             mcp: true,
             model_choice: true,
             usage: true,
             cost: settings.prices().is_some(),
         }
+    }
+
+    /// Whole files are written without a question for each, so only if the permissions allow every write.
+    fn edit_mode(&self, model: Option<&str>) -> EditMode {
+        let settings = &self.shared.settings;
+        let is_limited = settings.permissions.as_ref().is_some_and(|permissions| {
+            permissions.default != PermissionPolicy::Allow || !permissions.rules.is_empty()
+        });
+        if settings.tools && is_limited {
+            return EditMode::Tools;
+        }
+        self.shared.fit(model).edit_mode
+    }
+
+    fn context_window<'a>(&'a self, model: Option<&'a str>) -> BoxFuture<'a, Option<u64>> {
+        let shared = &self.shared;
+        let configured = model.or(shared.settings.model.as_deref());
+        let model = configured.or(shared.kind.default_model());
+        Box::pin(shared.window(model.unwrap_or_default()))
     }
 
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {

@@ -74,12 +74,13 @@ impl ModelAgent {
         request
             .extra
             .retain(|key, _| PASSTHROUGH_FIELDS.contains(&key.as_str()));
+        let fit = shared.fit(None);
         request.max_tokens = request.max_tokens.or(shared.settings.max_tokens);
         if request.sampling.temperature.is_none() {
-            request.sampling.temperature = shared.settings.temperature;
+            request.sampling.temperature = fit.temperature;
         }
         request.stream = shared.settings.stream;
         request.stream_usage = shared.settings.stream;
-        mode::stream_request(&shared.client, shared.settings.tool_mode, request)
+        mode::stream_request(&shared.client, fit.tool_mode, request)
     }
 }

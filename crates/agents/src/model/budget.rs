@@ -1,4 +1,5 @@
-//! The budget of a turn, checked before each call of the model.
+//! The budget of a turn, checked before each call of the model. The last step is an answer, so that running out of steps
+//! is no error.
 
 use std::time::Duration;
 
@@ -52,15 +53,14 @@ impl TurnBudget {
         }
     }
 
+    /// Returns `true` if the budget allows no step after the current one.
+    pub(super) fn is_last_step(&self, spend: &TurnSpend) -> bool {
+        spend.steps >= self.steps
+    }
+
     /// Returns an error if the budget does not allow another call of the model.
     pub(super) fn exceeded(&self, spend: &TurnSpend) -> Option<Error> {
         let exhausted = |message| Some(Error::agent(ErrorCode::BudgetExceeded, message));
-        if spend.steps >= self.steps {
-            let steps = self.steps;
-            return exhausted(format!(
-                "not finished after {steps} steps: raise max_steps, or split the task"
-            ));
-        }
         if let Some(after) = self.time.filter(|limit| spend.time >= *limit) {
             let what = "the turn".to_owned();
             return Some(Error::Timeout { what, after });
@@ -140,11 +140,6 @@ mod tests {
         let prices = json!({ "cost_budget_usd": 0.01, "input_usd_per_mtok": 5.0, "output_usd_per_mtok": 50.0 });
         let table = [
             (
-                json!({ "max_steps": 3 }),
-                spend(3, 1, 1),
-                "not finished after 3 steps",
-            ),
-            (
                 json!({ "token_budget": 100 }),
                 spend(1, 90, 10),
                 "not finished after 100 tokens of 100",
@@ -166,6 +161,14 @@ mod tests {
         };
         let (code, _) = exceeded(json!({ "timeout_secs": 9 }), &late).unwrap();
         assert_eq!(code, ErrorCode::Timeout);
+    }
+
+    #[test]
+    fn p26_last_step_is_known() {
+        let settings = ModelSettings::from_value(&json!({ "max_steps": 3 })).unwrap();
+        let budget = TurnBudget::new(&settings);
+        let last = [1, 2, 3].map(|steps| budget.is_last_step(&spend(steps, 1, 1)));
+        assert_eq!(last, [false, false, true]);
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl RequestedCall {
         result(&self.call, false, reason.to_owned())
     }
 
-    fn is_read_only(&self) -> bool {
+    pub(super) fn is_read_only(&self) -> bool {
         matches!(&self.resolved, Ok((tool, _)) if is_read_only(tool.as_ref()))
     }
 }
@@ -81,7 +81,7 @@ impl CallRunner<'_> {
         // A loop instead of a closure: with a closure the compiler cannot prove that the future is `Send`.
         let mut work = Vec::new();
         for (index, call) in calls.iter().enumerate() {
-            work.push(async move { (index, self.run(call).await) });
+            work.push(async move { (index, self.run(call, None).await) });
         }
         let mut results: Vec<(usize, ToolResult)> = stream::iter(work)
             .buffer_unordered(MAX_PARALLEL)
@@ -91,11 +91,16 @@ impl CallRunner<'_> {
         results.into_iter().map(|(_, result)| result).collect()
     }
 
-    /// Checks the permission of one call and runs it.
-    pub(super) async fn run(self, requested: &RequestedCall) -> ToolResult {
+    /// Checks the permission of one call and runs it, unless it is known to fail for this reason.
+    pub(super) async fn run(
+        self,
+        requested: &RequestedCall,
+        known_failure: Option<String>,
+    ) -> ToolResult {
         let (id, name) = (&requested.call.id, &requested.call.name);
         let input = requested.input();
         let granted = match &requested.resolved {
+            _ if known_failure.is_some() => Err(known_failure.unwrap_or_default()),
             Ok((tool, input)) => {
                 let granted = self
                     .permission

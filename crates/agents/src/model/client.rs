@@ -40,6 +40,12 @@ impl ModelClient {
         self.dialect
     }
 
+    /// Asks the server for a document outside the dialect: a GET request, or a POST request with a body. Returns `None`
+    /// if the server has no such document.
+    pub(super) async fn ask(&self, path: &str, body: Option<Value>) -> Option<Value> {
+        self.http.ask(self.dialect, path, body).await
+    }
+
     /// Sends the request and returns the events of the response. Exactly the last event is `Done` or `Error`. Dropping
     /// the stream drops the request.
     pub(super) fn stream(

@@ -45,22 +45,7 @@ pub async fn execute_in(
                 return Ok(ExecSummary {
                     steps: counter.total(&metadata),
                     last: if text.is_empty() { counter.text } else { text },
-                    is_finished: true,
-                });
-            }
-            AgentEvent::Error {
-                code: ErrorCode::BudgetExceeded,
-                message,
-                ..
-            } if counter.is_exhausted(&message) => {
-                return Ok(ExecSummary {
-                    steps: counter.steps,
-                    last: if counter.text.is_empty() {
-                        message
-                    } else {
-                        counter.text
-                    },
-                    is_finished: false,
+                    is_finished: metadata.get("limit_reached").is_none(),
                 });
             }
             AgentEvent::Error {
@@ -107,9 +92,5 @@ impl StepCounter {
             .find_map(|key| metadata.get(*key)?.as_u64());
         let reported = reported.and_then(|steps| u32::try_from(steps).ok());
         reported.unwrap_or(self.steps.max(self.tools + 1))
-    }
-
-    fn is_exhausted(&self, message: &str) -> bool {
-        message.contains(&format!("after {} steps", self.steps))
     }
 }

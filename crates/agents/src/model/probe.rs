@@ -1,11 +1,12 @@
-//! Checks that a model server is reachable.
+//! Checks that a model server is reachable, and how its model is used best.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use windlass_core::{Error, Result};
+use windlass_core::{AgentBackend, Error, Result};
 
-use super::{ModelKind, ModelSettings};
+use super::{ModelAgent, ModelFit, ModelKind, ModelSettings, NoTools};
 use crate::AgentContext;
 use crate::http::BaseUrl;
 
@@ -13,13 +14,15 @@ use crate::http::BaseUrl;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Connects to the model server if it is on this machine. A remote server is not checked: it may be behind a proxy, the
-/// check takes time, and the first turn reports a failure anyway.
-pub async fn probe(kind: ModelKind, context: &AgentContext, config: &Value) -> Result<()> {
+/// check takes time, and the first turn reports a failure anyway. Returns the settings that fit the model.
+pub async fn probe(kind: ModelKind, context: &AgentContext, config: &Value) -> Result<ModelFit> {
     let settings = ModelSettings::from_value(config)?;
     let endpoint = settings.endpoint.as_deref().unwrap_or(kind.endpoint());
     let address = BaseUrl::parse(endpoint).map_err(|problem| Error::config("endpoint", problem))?;
+    let configured = settings.model.as_deref().or(kind.default_model());
+    let mut fit = settings.fit(kind, configured.unwrap_or_default());
     if !address.is_local() {
-        return Ok(());
+        return Ok(fit);
     }
     let reachable = tokio::select! {
         reachable = address.check_reachable() => reachable,
@@ -28,7 +31,10 @@ pub async fn probe(kind: ModelKind, context: &AgentContext, config: &Value) -> R
     reachable.map_err(|problem| Error::Unavailable {
         backend: kind.name().to_owned(),
         problem: format!("{address} cannot be reached ({problem}): {}", hint(kind)),
-    })
+    })?;
+    let agent = ModelAgent::new(kind, settings, context.clone(), Arc::new(NoTools))?;
+    fit.context_window = agent.context_window(None).await.or(fit.context_window);
+    Ok(fit)
 }
 
 /// Returns the advice for an unreachable server.

@@ -1,7 +1,9 @@
 //! Builds the model request of one step.
 
 use serde_json::Value;
-use windlass_wire::{Dialect, JsonSchema, Message, ModelRequest, OutputFormat, Part, Role, Text};
+use windlass_wire::{
+    Dialect, JsonSchema, Message, ModelRequest, OutputFormat, Part, Role, Text, ToolChoice,
+};
 
 use super::ToolMode;
 use super::session::ModelSession;
@@ -12,14 +14,31 @@ const INSTRUCTIONS: &str = include_str!("prompts/agent.md");
 /// The message to a model after an unusable answer.
 const UNUSABLE: &str = include_str!("prompts/unusable.md");
 
+/// The message for the last step of a turn.
+const LAST_STEP: &str = include_str!("prompts/last-step.md");
+/// The message to a model that must call a tool.
+const CALL_REQUIRED: &str = include_str!("prompts/call-required.md");
+
+/// What a step of a turn may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StepKind {
+    /// A call or an answer.
+    Any,
+    /// A call.
+    Call,
+    /// An answer: it is the last step of several.
+    Last,
+}
+
 /// Returns the request for the next step and the tool mode to use for it.
 pub(super) fn build(
     shared: &ModelState,
     session: &ModelSession,
     mut messages: Vec<Message>,
-    problem: Option<&str>,
+    (problem, step): (Option<&str>, StepKind),
 ) -> (ModelRequest, ToolMode) {
     let settings = &shared.settings;
+    let fit = shared.fit(session.options.model.as_deref());
     let dialect = shared.client.dialect();
     for message in &mut messages {
         drop_unsigned_reasoning(message, dialect);
@@ -28,12 +47,22 @@ pub(super) fn build(
         let text = UNUSABLE.trim_end().replace("{problem}", problem);
         messages.push(Message::new(Role::User, vec![Part::text(text)]));
     }
+    let has_tools = !session.tools.is_empty();
+    let reminder = match step {
+        StepKind::Call if has_tools => Some(CALL_REQUIRED),
+        StepKind::Last if has_tools => Some(LAST_STEP),
+        _ => None,
+    };
+    if let Some(text) = reminder {
+        let text = Part::text(text.trim_end());
+        messages.push(Message::new(Role::User, vec![text]));
+    }
     let mut request = ModelRequest::new(shared.model(&session.options));
     request.origin = Some(dialect);
     request.messages = messages;
     request.tools = session.tools.to_wire();
-    request.max_tokens = settings.max_tokens;
-    request.sampling.temperature = settings.temperature;
+    request.max_tokens = fit.max_tokens;
+    request.sampling.temperature = fit.temperature;
     request.stream = settings.stream;
     request.stream_usage = settings.stream;
     if dialect == Dialect::Responses {
@@ -41,8 +70,31 @@ pub(super) fn build(
         request.extra.insert("store".to_owned(), Value::Bool(false));
     }
     request.instructions = instructions(shared, session);
-    let tool_mode = ask_for_schema(&mut request, shared, session);
+    let tool_mode = ask_for_schema(&mut request, shared, session, fit.tool_mode);
+    let tool_mode = choose_tools(&mut request, dialect, step, tool_mode);
     (request, tool_mode)
+}
+
+/// Makes the model call a tool, or answer without one.
+fn choose_tools(
+    request: &mut ModelRequest,
+    dialect: Dialect,
+    step: StepKind,
+    mode: ToolMode,
+) -> ToolMode {
+    if request.tools.is_empty() {
+        return mode;
+    }
+    match step {
+        StepKind::Any => return mode,
+        StepKind::Call => request.tool_choice = Some(ToolChoice::Required),
+        StepKind::Last => request.tool_choice = Some(ToolChoice::None),
+    }
+    // Ollama has no such choice. A schema has the same effect.
+    match mode {
+        ToolMode::Auto | ToolMode::Native if dialect == Dialect::Ollama => ToolMode::Schema,
+        mode => mode,
+    }
 }
 
 fn instructions(shared: &ModelState, session: &ModelSession) -> Vec<Text> {
@@ -60,8 +112,8 @@ fn ask_for_schema(
     request: &mut ModelRequest,
     shared: &ModelState,
     session: &ModelSession,
+    mode: ToolMode,
 ) -> ToolMode {
-    let mode = shared.settings.tool_mode;
     let Some(schema) = &session.options.output_schema else {
         return mode;
     };

@@ -6,9 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_core::registry::parse_config;
 use windlass_core::structured::SchemaMode;
-use windlass_core::{ApiSpec, Error, Permissions, Result, SchemaSetting, resolve_schema_mode};
+use windlass_core::{
+    ApiSpec, EditMode, Error, Permissions, Result, SchemaSetting, resolve_schema_mode,
+};
 
 use super::ModelKind;
+use super::family::ModelFit;
 use super::prices::Prices;
 use crate::http::{BaseUrl, HttpLimits};
 
@@ -17,7 +20,8 @@ use crate::http::{BaseUrl, HttpLimits};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolMode {
-    /// Native tool calls; if the answer has none, a single call in its text is accepted.
+    /// The mode that fits the family of the model. By default, native tool calls; if the answer has none, a single call
+    /// in its text is accepted.
     #[default]
     Auto,
     /// Native tool calls only.
@@ -56,6 +60,10 @@ pub struct ModelSettings {
     pub api_spec: Option<ApiSpec>,
     /// How the model calls tools.
     pub tool_mode: ToolMode,
+    /// How the model changes files in a task.
+    pub edit_mode: EditMode,
+    /// The most tokens of a prompt and its answer. By default the server is asked.
+    pub context_window: Option<u64>,
     /// How an answer is made to match its schema.
     pub schema_mode: SchemaSetting,
     /// Whether the model gets tools.
@@ -98,6 +106,8 @@ impl Default for ModelSettings {
             api_key_env: None,
             api_spec: None,
             tool_mode: ToolMode::Auto,
+            edit_mode: EditMode::Auto,
+            context_window: None,
             schema_mode: SchemaSetting::Auto,
             tools: true,
             stream: true,
@@ -126,6 +136,10 @@ impl ModelSettings {
         }
         if settings.max_steps == 0 {
             return Err(Error::config("max_steps", "0: must be at least 1"));
+        }
+        if let Some(window) = settings.context_window.filter(|window| *window < 512) {
+            let problem = format!("{window}: must be at least 512");
+            return Err(Error::config("context_window", problem));
         }
         if settings.request_timeout_secs == 0 {
             let problem = "0: must be at least 1";
@@ -156,9 +170,14 @@ impl ModelSettings {
         })
     }
 
+    /// Returns what fits this model: these settings, else those of its family.
+    pub(super) fn fit(&self, kind: ModelKind, model: &str) -> ModelFit {
+        ModelFit::new(self, kind, model)
+    }
+
     /// Returns `true` if the API is asked to enforce the schema of an answer.
-    pub(super) fn enforces_schema(&self, kind: ModelKind) -> bool {
-        let mode = match (kind, self.schema_mode) {
+    pub(super) fn enforces_schema(&self, kind: ModelKind, setting: SchemaSetting) -> bool {
+        let mode = match (kind, setting) {
             (ModelKind::OpenAi, setting) => resolve_schema_mode(setting, self.api()),
             (_, SchemaSetting::Auto | SchemaSetting::Native) => SchemaMode::Native,
             _ => SchemaMode::Prompt,
@@ -203,6 +222,11 @@ mod tests {
             json!({ "cost_budget_usd": 1.0 }),
             "cost_budget_usd: needs input_usd",
         );
+        check(json!({ "context_window": 100 }), "context_window: 100");
+        check(
+            json!({ "edit_mode": "magic" }),
+            "edit_mode: unknown variant",
+        );
         check(
             json!({ "request_timeout_secs": 0 }),
             "request_timeout_secs: 0",
@@ -218,9 +242,10 @@ mod tests {
             (25, 120)
         );
         assert_eq!(settings.tool_mode.as_str(), "auto");
-        assert!(!settings.enforces_schema(ModelKind::OpenAi));
-        assert!(settings.enforces_schema(ModelKind::Ollama));
+        let enforces = |settings: &ModelSettings, kind| settings.fit(kind, "m").enforces_schema;
+        assert!(!enforces(&settings, ModelKind::OpenAi));
+        assert!(enforces(&settings, ModelKind::Ollama));
         let responses = ModelSettings::from_value(&json!({ "api_spec": "responses" })).unwrap();
-        assert!(responses.enforces_schema(ModelKind::OpenAi));
+        assert!(enforces(&responses, ModelKind::OpenAi));
     }
 }

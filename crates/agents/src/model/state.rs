@@ -8,6 +8,8 @@ use windlass_core::{
 use windlass_mcp::McpServers;
 
 use super::client::ModelClient;
+use super::detect_window::DetectedWindows;
+use super::family::ModelFit;
 use super::mcp;
 use super::session::ModelSessions;
 use super::tool_set::ToolSet;
@@ -23,6 +25,7 @@ pub(super) struct ModelState {
     pub(super) context: AgentContext,
     pub(super) toolbox: Arc<dyn Toolbox>,
     pub(super) sessions: ModelSessions,
+    pub(super) windows: Arc<DetectedWindows>,
     /// The environment variable of the key, if it is not set.
     pub(super) missing_key: Option<String>,
 }
@@ -38,6 +41,7 @@ impl ModelState {
             context: self.context.clone(),
             toolbox: Arc::clone(&self.toolbox),
             sessions: ModelSessions::default(),
+            windows: Arc::clone(&self.windows),
             missing_key: self.missing_key.clone(),
         }
     }
@@ -46,6 +50,26 @@ impl ModelState {
     pub(super) fn model<'a>(&'a self, options: &'a SessionOptions) -> &'a str {
         let configured = options.model.as_deref().or(self.settings.model.as_deref());
         configured.or(self.kind.default_model()).unwrap_or_default()
+    }
+
+    /// Returns the settings in effect for this model, else for the configured one.
+    pub(super) fn fit(&self, model: Option<&str>) -> ModelFit {
+        let configured = model.or(self.settings.model.as_deref());
+        let model = configured.or(self.kind.default_model()).unwrap_or_default();
+        self.settings.fit(self.kind, model)
+    }
+
+    /// Returns the context window of this model: as configured, else as the server tells, else that of the family.
+    pub(super) async fn window(&self, model: &str) -> Option<u64> {
+        let configured = self.settings.context_window;
+        // The providers themselves do not tell the window, and it is large.
+        if configured.is_some()
+            || self.settings.endpoint.is_none() && self.kind != ModelKind::Ollama
+        {
+            return configured;
+        }
+        let told = self.windows.get(self.kind, &self.client, model).await;
+        told.or(self.fit(Some(model)).context_window)
     }
 
     /// Returns the permission policy of a session, and its rules.
@@ -73,7 +97,7 @@ impl ModelState {
     /// Checks the options and returns the tools of the session, bound to its directory.
     pub(super) async fn prepare(&self, options: &SessionOptions) -> Result<ToolSet> {
         self.require_key()?;
-        if options.output_schema.is_some() && !self.settings.enforces_schema(self.kind) {
+        if options.output_schema.is_some() && !self.fit(options.model.as_deref()).enforces_schema {
             return Err(Error::unsupported(
                 self.kind.name(),
                 "enforce a schema: put it into the prompt, or set schema_mode to native if the server does",
@@ -88,6 +112,9 @@ impl ModelState {
         };
         let access = options.effective_access(self.settings.permissions.as_ref());
         let mut tools = ToolSet::default();
+        if options.without_tools {
+            return Ok(tools);
+        }
         if self.settings.tools {
             tools.add(self.toolbox.tools(&cwd, access)?);
         }

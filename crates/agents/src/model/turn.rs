@@ -1,28 +1,30 @@
 //! One turn: the model answers, its calls are run, and it answers again, until it makes no more calls.
 
+mod ask;
+
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt;
 use serde_json::json;
 use tokio::sync::Notify;
 use windlass_core::{AgentEvent, Error, ErrorCode, EventSink, EventStream, Prompt, event_stream};
-use windlass_wire::{
-    Message, ModelError, ModelEvent, ModelResponse, Part, ResponseBuilder, Role, StopReason,
-    ToolResult,
-};
+use windlass_wire::{Message, ModelError, ModelResponse, Part, Role, StopReason, ToolResult};
 
 use super::budget::{TurnBudget, TurnSpend};
 use super::calls::{CallRunner, RequestedCall, can_run_in_parallel};
 use super::permission::PermissionCheck;
+use super::repeat::FailedCalls;
+use super::request::StepKind;
 use super::session::{HISTORY_BYTES, ModelSession, approx_size};
 use super::state::ModelState;
-use super::{failure, mode, request};
+use super::{failure, mode};
 
 /// The turn fails after this many unusable answers in a row.
 const MAX_UNUSABLE: u32 = 3;
+/// How many steps in a row must be a call, if the prompt requires one.
+const MAX_REQUIRED_CALLS: u32 = 5;
 /// The result of a call that was interrupted, for the model.
 const STOPPED: &str = "cancelled by the user before it finished";
 
@@ -44,6 +46,12 @@ pub(super) struct ModelTurn {
     problem: Option<String>,
     /// The number of unusable answers in a row.
     unusable: u32,
+    /// The calls that failed.
+    failed_calls: FailedCalls,
+    /// How many of the next steps must still be a call.
+    required_calls: u32,
+    /// The window that the server turned out to have.
+    window: Option<u64>,
 }
 
 /// An answer with calls, and the results so far.
@@ -75,6 +83,9 @@ impl ModelTurn {
             ids: HashSet::new(),
             problem: None,
             unusable: 0,
+            failed_calls: FailedCalls::default(),
+            required_calls: u32::from(prompt.requires_call) * MAX_REQUIRED_CALLS,
+            window: None,
         };
         event_stream(|out| turn(out).run(stop))
     }
@@ -122,6 +133,9 @@ impl ModelTurn {
                 self.problem = None;
                 self.handle_response(response).await
             }
+            Err(error) if mode::is_unusable(&error) && self.step_kind() == StepKind::Last => {
+                self.finish_answer(ModelResponse::default())
+            }
             Err(error) if mode::is_unusable(&error) => self.retry_unusable(error),
             Err(error) => {
                 let (before, end) =
@@ -132,42 +146,6 @@ impl ModelTurn {
                 LoopStep::Break(end)
             }
         }
-    }
-
-    /// Requests an answer from the model and forwards its text and reasoning while it is streamed.
-    async fn request_answer(&mut self) -> Result<ModelResponse, ModelError> {
-        let mut messages = self.session.history();
-        messages.extend(self.new_messages.iter().cloned());
-        let (request, tool_mode) = request::build(
-            &self.shared,
-            &self.session,
-            messages,
-            self.problem.as_deref(),
-        );
-        let mut events = mode::stream_request(&self.shared.client, tool_mode, request);
-        let mut builder = ResponseBuilder::default();
-        let mut result = Ok(());
-        while let Some(event) = events.next().await {
-            match &event {
-                ModelEvent::TextDelta { text } => {
-                    self.out.send(AgentEvent::Text(text.clone())).await
-                }
-                ModelEvent::ReasoningDelta { text } => {
-                    self.out.send(AgentEvent::Thought(text.clone())).await;
-                }
-                _ => {}
-            }
-            result = builder.push(&event);
-            if event.is_terminal() {
-                break;
-            }
-        }
-        let response = builder.build();
-        // A failed answer counts towards the usage too.
-        if let Some(usage) = response.usage {
-            self.spend.add(usage);
-        }
-        result.map(|()| response)
     }
 
     /// Reports an unusable answer to the model, up to the limit.
@@ -188,9 +166,11 @@ impl ModelTurn {
     /// Runs the calls of an answer, or ends the turn if there are none.
     async fn handle_response(&mut self, response: ModelResponse) -> LoopStep {
         let calls: Vec<_> = response.calls().cloned().collect();
-        if calls.is_empty() {
+        let is_last = self.step_kind() == StepKind::Last;
+        if calls.is_empty() || is_last {
             return self.finish_answer(response);
         }
+        self.required_calls = self.required_calls.saturating_sub(1);
         let mut requested = Vec::with_capacity(calls.len());
         for (index, mut call) in calls.into_iter().enumerate() {
             if call.id.is_empty() || !self.ids.insert(call.id.clone()) {
@@ -215,8 +195,11 @@ impl ModelTurn {
             return;
         };
         if can_run_in_parallel(&pending.calls) {
-            let results = self.call_runner().run_parallel(&pending.calls).await;
+            let mut results = self.call_runner().run_parallel(&pending.calls).await;
             if let Some(pending) = &mut self.pending {
+                for (call, result) in pending.calls.iter().zip(&mut results) {
+                    self.failed_calls.note(call, result);
+                }
                 pending.results = results;
             }
             return;
@@ -226,7 +209,12 @@ impl ModelTurn {
             let Some(call) = pending.and_then(|pending| pending.calls.get(index)) else {
                 return;
             };
-            let result = self.call_runner().run(call).await;
+            let known = self.failed_calls.known_failure(call);
+            let mut result = self.call_runner().run(call, known).await;
+            self.failed_calls.note(call, &mut result);
+            if !result.is_error && !call.is_read_only() {
+                self.required_calls = 0;
+            }
             if let Some(pending) = &mut self.pending {
                 pending.results.push(result);
             }
@@ -273,12 +261,23 @@ impl ModelTurn {
     /// Handles an answer without calls: the turn ends, or continues if the model paused.
     fn finish_answer(&mut self, response: ModelResponse) -> LoopStep {
         let stop = response.stop_or_implied();
-        let text = response.text();
+        let is_last = self.step_kind() == StepKind::Last;
+        let mut text = response.text();
+        if is_last && text.trim().is_empty() {
+            text = format!(
+                "stopped after {} steps, without an answer",
+                self.spend.steps
+            );
+        }
         let model = response.model.clone();
-        self.new_messages.push(history_message(response, &[]));
+        self.new_messages.push(if is_last {
+            Message::new(Role::Assistant, vec![Part::text(text.clone())])
+        } else {
+            history_message(response, &[])
+        });
         self.session.append(std::mem::take(&mut self.new_messages));
         match stop {
-            StopReason::Pause => return LoopStep::Continue(()),
+            StopReason::Pause if !is_last => return LoopStep::Continue(()),
             StopReason::Refusal if text.trim().is_empty() => {
                 return LoopStep::Break(AgentEvent::Error {
                     code: ErrorCode::BackendError,
@@ -295,6 +294,9 @@ impl ModelTurn {
         let mut metadata = json!({ "steps": self.spend.steps, "stop_reason": stop });
         if !model.is_empty() {
             metadata["model"] = model.into();
+        }
+        if is_last && !self.session.tools.is_empty() {
+            metadata["limit_reached"] = "max_steps".into();
         }
         LoopStep::Break(AgentEvent::Result {
             text,

@@ -27,8 +27,8 @@ use crate::limits::{EVENT_QUEUE, PROMPT_BYTES, TurnLimits};
 use crate::mask::MaskedApprover;
 use crate::structured::{SchemaMode, SchemaSetting, schema_mode_for};
 use crate::{
-    AgentBackend, Capabilities, Clock, Error, Masker, Prompt, Result, SessionId, SessionOptions,
-    SystemClock, TurnId,
+    AgentBackend, Capabilities, Clock, EditMode, Error, Masker, Prompt, Result, SessionId,
+    SessionOptions, SystemClock, TurnId,
 };
 
 /// A handle to an agent that can be prompted from any task.
@@ -166,6 +166,18 @@ impl AgentHandle {
             requested => requested,
         };
         schema_mode_for(setting, self.capabilities())
+    }
+
+    /// Returns how the agent changes files best, with this model if the caller chose one.
+    pub fn edit_mode(&self, model: Option<&str>) -> EditMode {
+        unwind::catch(|| self.inner.backend.edit_mode(model)).unwrap_or(EditMode::Tools)
+    }
+
+    /// Returns how many tokens a prompt and its answer may have together, if that is known.
+    pub async fn context_window(&self, model: Option<&str>) -> Option<u64> {
+        let work = async { Ok(self.inner.backend.context_window(model).await) };
+        let window = self.within_open_timeout("asking for the context window", work);
+        window.await.ok().flatten()
     }
 
     /// Starts a session.

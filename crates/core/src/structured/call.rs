@@ -60,6 +60,7 @@ impl TurnRunner for SessionTurns<'_> {
         let prompt = Prompt {
             text: round.prompt().to_owned(),
             timeout: self.timeout,
+            ..Prompt::default()
         };
         let mut turn = self.handle.prompt(&self.session, prompt).await?;
         while let Some(event) = turn.recv().await {

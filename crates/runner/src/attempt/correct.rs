@@ -140,6 +140,9 @@ async fn self_correction(
         attempt
             .broadcast_round(round, "in_progress", Some(problem.summary()))
             .await;
+        if matches!(problem, CheckOutcome::NoChange) {
+            editor.note_empty_change().await;
+        }
         edit = editor.correct(round, &problem.for_agent()).await?;
         outcome = check(attempt, working_copy, baseline, &edit).await?;
         record_round(attempt, round, &problem, &edit, &outcome).await?;

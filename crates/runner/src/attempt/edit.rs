@@ -6,8 +6,10 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 use windlass_core::structured::ValidationPolicy;
-use windlass_core::{AgentHandle, DirAccess, ErrorCode, SessionOptions};
-use windlass_tasks::{AgentSession, FileChange, WorkingCopy};
+use windlass_core::{
+    AgentHandle, DirAccess, EditMode, ErrorCode, PermissionPolicy, SessionOptions,
+};
+use windlass_tasks::{AgentSession, FileAction, FileChange, WorkingCopy};
 
 use super::approve::approver;
 use super::prompts::{self, FileExcerpt, PromptContext};
@@ -46,8 +48,12 @@ pub(super) struct Editor<'a, 'r> {
     working_copy: &'a dyn WorkingCopy,
     conversation: Conversation,
     prompt_context: PromptContext,
-    /// The agent edits with its own tools.
+    /// The agent has tools.
     has_tools: bool,
+    /// How the agent changes files, from now on.
+    mode: EditMode,
+    /// How often the agent finished without a change.
+    empty_changes: u32,
     /// The session that the store has.
     recorded: Option<AgentSession>,
 }
@@ -71,8 +77,16 @@ impl<'a, 'r> Editor<'a, 'r> {
             readable: working_copy.readable_dirs(),
             ..SessionOptions::in_dir(working_copy.root())
         };
+        let has_tools = agent.capabilities().tools;
+        // Complete files are written without a question for each.
+        let mode = match settings.permissions {
+            PermissionPolicy::Allow => agent.edit_mode(settings.model.as_deref()),
+            _ => EditMode::Tools,
+        };
         Self {
-            has_tools: agent.capabilities().tools,
+            has_tools,
+            mode,
+            empty_changes: 0,
             conversation: Conversation::new(agent, options)
                 .with_name(name)
                 .with_deadline(Some(deadline)),
@@ -81,6 +95,11 @@ impl<'a, 'r> Editor<'a, 'r> {
             prompt_context,
             recorded: None,
         }
+    }
+
+    /// Returns `true` if the agent edits with its own tools.
+    fn uses_tools(&self) -> bool {
+        self.has_tools && self.mode != EditMode::WholeFiles
     }
 
     /// Runs the first edit, and the turns for what people say meanwhile.
@@ -95,7 +114,7 @@ impl<'a, 'r> Editor<'a, 'r> {
         self.attempt
             .report_activity("agent", format!("{agent} started"))
             .await;
-        if self.has_tools {
+        if self.uses_tools() {
             let full = self.prompt_context.edit_prompt();
             let prompt = if self.resume_for_review().await? {
                 self.prompt_context.review_prompt()
@@ -104,10 +123,9 @@ impl<'a, 'r> Editor<'a, 'r> {
             };
             self.edit_in_place(&prompt, &full, None).await
         } else {
-            let prompt = self
-                .prompt_context
-                .generate_prompt(&self.file_excerpts().await);
-            self.edit_by_generation(prompt, schema(false)).await
+            let files = self.file_excerpts().await;
+            let prompt = self.prompt_context.generate_prompt(&files);
+            self.edit_by_generation(prompt, schema(false), &files).await
         }
     }
 
@@ -139,8 +157,27 @@ impl<'a, 'r> Editor<'a, 'r> {
         Ok(edit)
     }
 
+    /// Notes that the agent finished without a change. A model must then call a tool in the next turn, and if that does
+    /// not help either, it is asked for complete files.
+    pub(super) async fn note_empty_change(&mut self) {
+        if !self.uses_tools() || self.mode != EditMode::Auto {
+            return;
+        }
+        self.empty_changes += 1;
+        let agent = &self.conversation.name;
+        let next = if self.empty_changes == 1 {
+            self.conversation.requires_call = true;
+            "must call a tool now"
+        } else {
+            self.mode = EditMode::WholeFiles;
+            "is asked for complete files now"
+        };
+        let message = format!("{agent} changed nothing, and {next}");
+        self.attempt.report_activity("agent", message).await;
+    }
+
     async fn answer(&mut self, said: &str) -> AttemptResult<Edit> {
-        if self.has_tools {
+        if self.uses_tools() {
             let full = self.full_prompt(said);
             self.edit_in_place(said, &full, None).await
         } else {
@@ -151,7 +188,7 @@ impl<'a, 'r> Editor<'a, 'r> {
     async fn start_correction(&mut self, round: u32, problem: &str) -> AttemptResult<Edit> {
         let rounds = self.attempt.runner.settings.rounds;
         let correction = prompts::correction(round, rounds, problem);
-        if self.has_tools {
+        if self.uses_tools() {
             let full = self.full_prompt(&correction);
             let analysis = Some(problem);
             return self.edit_in_place(&correction, &full, analysis).await;
@@ -161,12 +198,11 @@ impl<'a, 'r> Editor<'a, 'r> {
 
     /// Requests complete files again, with the change so far and what is wrong with it.
     async fn regenerate(&mut self, correction: &str) -> AttemptResult<Edit> {
-        let first = self
-            .prompt_context
-            .generate_prompt(&self.file_excerpts().await);
+        let files = self.file_excerpts().await;
+        let first = self.prompt_context.generate_prompt(&files);
         let change = self.working_copy.change().await?;
         let prompt = prompts::regeneration(&first, &change, correction);
-        self.edit_by_generation(prompt, schema(true)).await
+        self.edit_by_generation(prompt, schema(true), &files).await
     }
 
     /// Returns the task, and a later prompt below it.
@@ -267,20 +303,49 @@ impl<'a, 'r> Editor<'a, 'r> {
     }
 
     /// Requests complete files from the model and applies them.
-    async fn edit_by_generation(&mut self, prompt: String, schema: Value) -> AttemptResult<Edit> {
+    async fn edit_by_generation(
+        &mut self,
+        prompt: String,
+        schema: Value,
+        shown: &[FileExcerpt],
+    ) -> AttemptResult<Edit> {
         let task = call(&self.conversation.agent, "generate_code", prompt, schema);
         let timeout = Some(self.attempt.runner.settings.generate_timeout);
         let mut observer = AttemptObserver::new(self.attempt);
         let structured = self
             .conversation
+            .without_tools()
             .structured(task, ValidationPolicy::default(), timeout, &mut observer)
-            .await??;
+            .await?;
+        let structured = match structured {
+            Ok(structured) => structured,
+            // A model that could also use its tools gets another round.
+            Err(failed) if self.has_tools && failed.is_unusable() => {
+                return Ok(Edit {
+                    apply_error: Some(failed.error.to_string()),
+                    ..Edit::default()
+                });
+            }
+            Err(failed) => return Err(failed.into()),
+        };
         let changes = structured.value.get("files").cloned();
-        let generated: GeneratedFiles =
+        let mut generated: GeneratedFiles =
             serde_json::from_value(structured.value).map_err(|error| {
                 let error = format!("the generated code does not match the schema: {error}");
                 AttemptError::Failed { error, again: true }
             })?;
+        if self.has_tools {
+            self.choose_actions(&mut generated.files).await?;
+            if let Some(path) = unseen(&generated.files, shown) {
+                return Ok(Edit {
+                    apply_error: Some(format!(
+                        "{path} exists and was not shown, so its content must stay"
+                    )),
+                    description: generated.explanation,
+                    ..Edit::default()
+                });
+            }
+        }
         let span = self.attempt.trace.span("apply");
         let applied = self.working_copy.apply(generated.files).await;
         span.finish_with(&applied);
@@ -297,9 +362,26 @@ impl<'a, 'r> Editor<'a, 'r> {
         })
     }
 
-    /// Returns the text of the relevant files, up to the size limits.
+    /// Corrects the actions: small models confuse creating a file with modifying it.
+    async fn choose_actions(&self, files: &mut [FileChange]) -> AttemptResult<()> {
+        for file in files {
+            let is_there = self.working_copy.read(&file.path, MAX_FILE_BYTES).await?;
+            file.action = match (file.action, is_there.is_some()) {
+                (FileAction::Create, true) => FileAction::Modify,
+                (FileAction::Modify, false) => FileAction::Create,
+                (action, _) => action,
+            };
+        }
+        Ok(())
+    }
+
+    /// Returns the text of the relevant files, up to the size limits and a third of the model's context window.
     async fn file_excerpts(&self) -> Vec<FileExcerpt> {
-        let mut bytes_left = MAX_TOTAL_BYTES;
+        let model = self.attempt.runner.settings.model.as_deref();
+        let window = self.conversation.agent.context_window(model).await;
+        // A token has about three bytes.
+        let window = window.and_then(|tokens| usize::try_from(tokens).ok());
+        let mut bytes_left = MAX_TOTAL_BYTES.min(window.unwrap_or(usize::MAX));
         let mut excerpts = Vec::new();
         for file in &self.prompt_context.context.related_files {
             let max_bytes = MAX_FILE_BYTES.min(bytes_left);
@@ -314,6 +396,15 @@ impl<'a, 'r> Editor<'a, 'r> {
         }
         excerpts
     }
+}
+
+/// Returns the first file that exists and whose content the model did not see.
+fn unseen<'a>(files: &'a [FileChange], shown: &[FileExcerpt]) -> Option<&'a str> {
+    let mut replaced = files
+        .iter()
+        .filter(|file| file.action == FileAction::Modify);
+    let file = replaced.find(|file| shown.iter().all(|shown| shown.path != file.path))?;
+    Some(&file.path)
 }
 
 /// The answer of a model that returns files.

@@ -117,6 +117,7 @@ impl PromptContext {
                 ("answers", &self.answered_blockers()),
                 ("verification", &verification),
                 ("files", &contents(files)),
+                ("failures", &self.failures()),
             ],
         )
     }
@@ -128,6 +129,18 @@ impl PromptContext {
             include_str!("../prompts/review-resumed.md"),
             &[("review", &review), ("verification", &self.verification())],
         )
+    }
+
+    /// Returns the tests that fail before the change, for a model that cannot run them.
+    fn failures(&self) -> String {
+        let failing = self
+            .baseline
+            .as_ref()
+            .map(|baseline| cases(baseline, MAX_CASES));
+        match failing.filter(|cases| !cases.is_empty()) {
+            Some(cases) => format!("# Tests that fail now\n\n{cases}"),
+            None => String::new(),
+        }
     }
 
     /// Describes how the change will be tested, and what failed before it.

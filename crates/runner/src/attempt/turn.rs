@@ -88,6 +88,8 @@ pub(crate) struct Conversation {
     pub(crate) name: String,
     options: SessionOptions,
     session: Option<SessionId>,
+    /// A model must call a tool in the next turn.
+    pub(super) requires_call: bool,
     /// Where the end of each turn is noted.
     deadline: Option<TurnDeadline>,
 }
@@ -99,8 +101,20 @@ impl Conversation {
             agent,
             options,
             session: None,
+            requires_call: false,
             deadline: None,
         }
+    }
+
+    /// Returns a conversation with the same agent in which a model has no tools.
+    pub(super) fn without_tools(&self) -> Self {
+        let options = SessionOptions {
+            without_tools: true,
+            ..self.options.clone()
+        };
+        Self::new(self.agent.clone(), options)
+            .with_name(self.name.clone())
+            .with_deadline(self.deadline.clone())
     }
 
     /// Notes the end of each turn here.
@@ -183,6 +197,7 @@ impl Conversation {
         let prompt = Prompt {
             text: text.to_owned(),
             timeout,
+            requires_call: std::mem::take(&mut self.requires_call),
         };
         let mut events = self.agent.prompt(&session, prompt).await?;
         let mut end = None;
@@ -271,6 +286,16 @@ impl<O: TurnObserver> TurnRunner for ObservedTurns<'_, O> {
 pub(crate) struct StructuredCallError {
     pub(crate) error: structured::Error,
     pub(crate) answer: String,
+}
+
+impl StructuredCallError {
+    /// Returns `true` if the agent answered, but its answer is not the requested JSON.
+    pub(super) fn is_unusable(&self) -> bool {
+        match &*self.error.kind {
+            structured::StructuredErrorKind::Agent(error) => error.code() == ErrorCode::OutputLimit,
+            _ => true,
+        }
+    }
 }
 
 impl From<StructuredCallError> for AttemptError {

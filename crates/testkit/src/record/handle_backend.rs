@@ -5,8 +5,8 @@ use std::sync::Arc;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use windlass_core::{
-    AgentBackend, AgentHandle, BackendEvent, Capabilities, EventStream, Prompt, Result, SessionId,
-    SessionOptions,
+    AgentBackend, AgentHandle, BackendEvent, Capabilities, EditMode, EventStream, Prompt, Result,
+    SessionId, SessionOptions,
 };
 
 /// An agent behind a handle, as a backend that can be wrapped. The limits of the handle still
@@ -30,6 +30,14 @@ impl AgentBackend for HandleBackend {
 
     fn capabilities(&self) -> Capabilities {
         self.handle.capabilities()
+    }
+
+    fn edit_mode(&self, model: Option<&str>) -> EditMode {
+        self.handle.edit_mode(model)
+    }
+
+    fn context_window<'a>(&'a self, model: Option<&'a str>) -> BoxFuture<'a, Option<u64>> {
+        Box::pin(self.handle.context_window(model))
     }
 
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {

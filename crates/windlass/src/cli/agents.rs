@@ -4,7 +4,7 @@ use clap::Args;
 use futures::future::join_all;
 use serde::Serialize;
 use windlass_agents::composite::CompositeKind;
-use windlass_agents::model::{self, ModelKind};
+use windlass_agents::model::{self, ModelFit, ModelKind};
 use windlass_agents::program::{Installation, Login};
 use windlass_agents::{AgentContext, acp, cli};
 use windlass_core::{Capabilities, Error};
@@ -44,6 +44,9 @@ pub(super) struct AgentRow {
     /// How to log in, if no login was found.
     #[serde(skip)]
     pub(super) login_hint: Option<&'static str>,
+    /// The settings that fit a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) fit: Option<ModelFit>,
     pub(super) health: Health,
 }
 
@@ -97,6 +100,15 @@ impl AgentRow {
         }
     }
 
+    /// Returns the capabilities, and how a model is used.
+    fn details(&self) -> String {
+        let capabilities = self.capabilities.join(" ");
+        match &self.fit {
+            Some(fit) => format!("{capabilities}; {fit}"),
+            None => capabilities,
+        }
+    }
+
     /// Returns the table cells. The last one is long: the capabilities, or the problem.
     fn cells(&self) -> [Cell; 6] {
         let (health, rest) = match &self.health {
@@ -105,7 +117,7 @@ impl AgentRow {
                     Cell::styled("no login", WARNING),
                     format!("no login found: {hint}"),
                 ),
-                None => (Cell::styled("ok", GOOD), self.capabilities.join(" ")),
+                None => (Cell::styled("ok", GOOD), self.details()),
             },
             Health::Problem(problem) => (Cell::styled("problem", WARNING), problem.clone()),
         };
@@ -181,6 +193,7 @@ async fn row(app: &App<'_>, config: &Config, agent: &AgentConfig, configured: bo
         capabilities: Vec::new(),
         login: None,
         login_hint: None,
+        fit: None,
         health: Health::Ok,
     };
     let capabilities = match app.open_agent(agent) {
@@ -199,6 +212,7 @@ async fn row(app: &App<'_>, config: &Config, agent: &AgentConfig, configured: bo
                 row.capabilities = found.capabilities.names();
                 row.login_hint = found.login.as_ref().and_then(Login::hint);
                 row.login = found.login.map(|login| login.to_string());
+                row.fit = found.fit;
             }
             Ok(None) => {}
             Err(error) => {
@@ -220,6 +234,7 @@ struct ProbeResult {
     transport: &'static str,
     capabilities: Capabilities,
     login: Option<Login>,
+    fit: Option<ModelFit>,
 }
 
 impl From<Installation> for ProbeResult {
@@ -229,6 +244,7 @@ impl From<Installation> for ProbeResult {
             transport: found.transport,
             capabilities: found.capabilities,
             login: Some(found.login).filter(|login| *login != Login::Unknown),
+            fit: None,
         }
     }
 }
@@ -241,12 +257,13 @@ async fn probe(
 ) -> Result<Option<ProbeResult>, Error> {
     let mut kinds = ModelKind::ALL.into_iter();
     if let Some(kind) = kinds.find(|kind| kind.name() == agent.backend) {
-        model::probe(kind, context, &agent.table()).await?;
+        let fit = model::probe(kind, context, &agent.table()).await?;
         return Ok(Some(ProbeResult {
             version: None,
             transport: "http",
             capabilities,
             login: None,
+            fit: Some(fit),
         }));
     }
     let is_acp = agent.settings.transport.as_deref() == Some("acp");

@@ -126,7 +126,14 @@ impl Ask {
         let printer = TurnPrinter::new(app.console, self.output, &agent.name);
         let printer = printer.with_access(access, self.read_only);
         let Some(call) = call else {
-            let turn = handle.prompt(&session, Prompt { text, timeout }).await?;
+            let turn = {
+                let prompt = Prompt {
+                    text,
+                    timeout,
+                    ..Prompt::default()
+                };
+                handle.prompt(&session, prompt).await?
+            };
             return follow_to_end(handle, &session, turn, printer, &mut interrupts).await;
         };
         let rounds = StructuredRounds {

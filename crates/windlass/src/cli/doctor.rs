@@ -156,7 +156,9 @@ async fn configuration(app: &App<'_>) -> Vec<Check> {
             ),
             (Health::Ok, None) => {
                 let login = row.login.map(|login| format!(", {login}"));
-                let detail = format!("backend {}{}", row.backend, login.unwrap_or_default());
+                let fit = row.fit.map(|fit| format!(": {fit}")).unwrap_or_default();
+                let login = login.unwrap_or_default();
+                let detail = format!("backend {}{login}{fit}", row.backend);
                 check(&name, CheckStatus::Ok, detail)
             }
             // An agent that is not configured may be missing.

@@ -69,6 +69,7 @@ impl StructuredRounds<'_> {
         let prompt = Prompt {
             text: round.prompt().to_owned(),
             timeout: self.time_left()?,
+            ..Prompt::default()
         };
         // A turn belongs to the session it started in, even if the next turn continues in another session.
         let session = self.session.clone();

@@ -153,6 +153,7 @@ impl HostOps for LocalHostOps {
             let prompt = Prompt {
                 text: ask.prompt,
                 timeout: Some(ask.timeout),
+                ..Prompt::default()
             };
             // Its processes belong to this prompt, and end with it.
             let handle = self.agents.open(&agent).map_err(refused)?.scoped();

@@ -93,6 +93,7 @@ impl Run {
                 ..SessionOptions::in_dir(&app.inputs.cwd)
             },
             is_instructed: roles.planner.is_default,
+            with_tools: config.run.planner_tools,
             ..PlanOptions::default()
         };
         let mut interrupts = Interrupts::listen()?;

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub(super) use choice::{ApiSpec, Conflicts, Hosts, Policy, SchemaMode, Timing, ToolMode};
+pub(super) use choice::{
+    ApiSpec, Conflicts, EditMode, Hosts, Policy, SchemaMode, Timing, ToolMode,
+};
 pub use choice::{AutoLand, FolderAccess, LandStrategy, SandboxMechanism};
 pub(super) use number::{Amount, Count, Seconds};
 pub(super) use publish_command::PublishCommand;

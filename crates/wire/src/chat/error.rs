@@ -41,6 +41,8 @@ pub(crate) fn kind(code: &str, type_: &str) -> Option<ErrorKind> {
             "insufficient_quota" => ErrorKind::QuotaExhausted,
             "rate_limit_error" => ErrorKind::RateLimited,
             "timeout_error" => ErrorKind::Timeout,
+            // llama.cpp
+            "exceed_context_size_error" => ErrorKind::ContextOverflow,
             _ => return None,
         },
     })

@@ -26,15 +26,19 @@ pub(super) fn stream_request(
     mode: ToolMode,
     request: ModelRequest,
 ) -> BoxStream<'static, ModelEvent> {
-    let has_tools = !request.tools.is_empty() && request.tool_choice != Some(ToolChoice::None);
+    let has_tools = !request.tools.is_empty();
+    let may_call = has_tools && request.tool_choice != Some(ToolChoice::None);
     match mode {
-        ToolMode::Auto if has_tools => {
+        ToolMode::Auto if may_call => {
             let names = names(&request);
             text::extract_calls(
                 client.stream(request),
                 names,
                 text::OnMalformedCall::TreatAsText,
             )
+        }
+        ToolMode::Text if has_tools && !may_call => {
+            client.stream(flatten::flatten(request, flatten::CallFormat::Fence))
         }
         ToolMode::Text if has_tools => {
             let names = names(&request);

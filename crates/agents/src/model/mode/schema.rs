@@ -40,6 +40,9 @@ pub(super) fn prepare_request(mut request: ModelRequest) -> (ModelRequest, Actio
         Some(ToolChoice::Required) => (None, false),
         _ => (None, true),
     };
+    if request.tool_choice == Some(ToolChoice::None) {
+        request.tools.clear();
+    }
     let mut builder = SchemaBuilder::default();
     for tool in &request.tools {
         if let Some((name, parameters)) = name_and_schema(tool)

@@ -128,6 +128,7 @@ async fn plan(
             access: DirAccess::ReadOnly,
             ..SessionOptions::in_dir(&app.inputs.cwd)
         },
+        with_tools: queue.config.run.planner_tools,
         ..PlanOptions::default()
     };
     let plan = get_plan(&request.text, &planner, options).await;

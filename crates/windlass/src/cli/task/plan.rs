@@ -65,6 +65,7 @@ impl Plan {
             planner,
             options: PlanOptions {
                 session: SessionOptions::in_dir(&queue.project.root),
+                with_tools: config.run.planner_tools,
                 ..PlanOptions::default()
             },
         };

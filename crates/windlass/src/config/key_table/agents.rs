@@ -68,9 +68,17 @@ settings! {
         /// The API that is used for an `openai` model; chat completions by default.
         api_spec: Option<&'static str> as ApiSpec;
         /// How a model calls tools: with the API's tool calls (native), with an answer that matches a JSON schema
-        /// (schema), with a code fence in its text (text), or natively and, if it makes no such call, with a code fence
-        /// in its text (auto, the default).
+        /// (schema), with a code fence in its text (text), or as it fits the family of the model (auto, the default):
+        /// schema for small ones, else natively and, if it makes no such call, with a code fence in its text.
         tool_mode: Option<&'static str> as ToolMode;
+        /// How a model changes files in a task: with its tools (tools), with complete files in one JSON answer
+        /// (whole_files), or as it fits the family of the model (auto, the default): whole_files for small ones, else
+        /// its tools first, and complete files if it twice changes nothing. If the permissions are not `allow`, its
+        /// tools are used.
+        edit_mode: Option<&'static str> as EditMode;
+        /// Maximum number of tokens of a prompt and its answer. Longer conversations are shortened, the oldest tool
+        /// results first. Default: what the server tells, or else what is known about the model.
+        context_window: Option<u32> as Count<512, 100_000_000>;
         /// How a schema for structured answers is enforced: by the API (native) or by the prompt; by default the API,
         /// except with chat completions.
         schema_mode: Option<&'static str> as SchemaMode;

@@ -69,6 +69,8 @@ settings! {
         coder_model: String as Text = "qwen2.5-coder", env_var("CODER_MODEL");
         /// The variable that holds the API key for `run.turbo_host`.
         api_key_env: String as Variable = "OLLAMA_API_KEY";
+        /// Whether a planner that is a model gets tools, with which it can only read. Without them a plan is one answer.
+        planner_tools: bool as Flag = "false";
         /// Maximum number of model calls while executing one plan.
         max_steps: u32 as Count<1, 10_000> = "25", may_be_lowered, env_var("MAX_STEPS");
         /// Timeout of one request to either server.

@@ -93,6 +93,8 @@ choices! {
     ApiSpec: "chat_completions", "responses";
     /// How a model calls tools.
     ToolMode: "auto", "native", "schema", "text";
+    /// How a model changes files.
+    EditMode: "auto", "tools", "whole_files";
     /// How a schema for structured answers is enforced.
     SchemaMode: "auto", "native", "prompt", "none";
     /// What happens when changes conflict.
