@@ -1,5 +1,6 @@
 mod attempt;
 mod bus;
+mod edit_mode;
 mod editing_agent;
 mod endings;
 mod fake_green;

@@ -50,6 +50,8 @@ fn get(path: &str) -> Option<(&'static str, Value)> {
         _ if path.ends_with("/api/tags") => ("models", model_list::tags(&[TAG])),
         _ if path.ends_with("/api/ps") => ("running models", json!({ "models": [] })),
         _ if path.ends_with("/api/version") => ("version", json!({ "version": "0.12.0" })),
+        // llama.cpp tells its context window here.
+        "/props" => ("properties", json!({})),
         _ if path.ends_with("/models") => ("models", model_list::models(&[MODEL])),
         _ if path.contains("/models/") => ("model", model_list::model(&MODEL)),
         _ => return None,

@@ -13,11 +13,6 @@ async fn p26_endless_tool_loop_ends_at_each_budget() {
     let prices = json!({ "cost_budget_usd": 0.0009, "input_usd_per_mtok": 3.0, "output_usd_per_mtok": 15.0 });
     let table = [
         (
-            json!({ "max_steps": 3 }),
-            3,
-            "BudgetExceeded (permanent): not finished after 3 steps",
-        ),
-        (
             json!({ "token_budget": 200 }),
             2,
             "BudgetExceeded (permanent): not finished after 220 tokens of 200",

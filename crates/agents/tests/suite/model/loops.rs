@@ -76,7 +76,7 @@ async fn execute_returns_summary_with_step_count() {
 #[tokio::test]
 async fn execute_out_of_steps_returns_unfinished_summary() {
     let model = scripted(three_calls()).await;
-    let fixture = ModelFixture::new(Api::Ollama, &model.url(), json!({ "max_steps": 2 })).await;
+    let fixture = ModelFixture::new(Api::Chat, &model.url(), json!({ "max_steps": 2 })).await;
     let handle = fixture.handle();
     let session = handle.new_session(fixture.options()).await.unwrap();
     let mut seen = 0;

@@ -13,4 +13,5 @@ mod needs_local_model;
 mod parallel;
 mod permission;
 mod redirect;
+mod small;
 mod tools;

@@ -10,7 +10,7 @@ use futures::{StreamExt, stream};
 use serde_json::json;
 use windlass_core::permission::SessionApprover;
 use windlass_core::{
-    AgentBackend, AgentEvent, AgentHandle, BackendEvent, Capabilities, Error, ErrorCode,
+    AgentBackend, AgentEvent, AgentHandle, BackendEvent, Capabilities, EditMode, Error, ErrorCode,
     EventStream, PermissionKind, PermissionOption, PermissionRequest, Prompt, Result, SessionId,
     SessionOptions, Usage, ready_events,
 };
@@ -60,11 +60,22 @@ pub(crate) struct SimAgent {
 #[derive(Debug, Default)]
 pub(crate) struct AgentState {
     pub(crate) prompts: Vec<String>,
+    /// How the agent says that it changes files; with its tools if it says nothing.
+    pub(crate) edit_mode: Option<EditMode>,
+    /// For each prompt: whether a call was required, and whether the session had no tools.
+    pub(crate) turns: Vec<(bool, bool)>,
     /// How many scopes were opened and not closed.
     pub(crate) open_scopes: usize,
     /// What a background process writes when the agent ends.
     background: Option<(PathBuf, &'static str)>,
-    sessions: HashMap<SessionId, (PathBuf, SessionApprover)>,
+    sessions: HashMap<SessionId, SimSession>,
+}
+
+#[derive(Debug, Clone)]
+struct SimSession {
+    root: PathBuf,
+    approver: SessionApprover,
+    without_tools: bool,
 }
 
 impl SimAgent {
@@ -84,7 +95,7 @@ impl SimAgent {
     }
 
     /// Performs an action and returns the events of the turn.
-    fn perform(&self, action: Action, root: &Path) -> Vec<AgentEvent> {
+    fn perform(&self, action: Action, root: &Path, tools: bool) -> Vec<AgentEvent> {
         let end = |text: String| AgentEvent::Result {
             text,
             usage: Some(Usage {
@@ -96,7 +107,7 @@ impl SimAgent {
             metadata: serde_json::Value::Null,
         };
         match action {
-            Action::Write(text) if self.tools => {
+            Action::Write(text) if tools => {
                 self.repo.write(root, text);
                 vec![
                     AgentEvent::Text("done".to_owned()),
@@ -127,7 +138,7 @@ impl SimAgent {
                 let answer = if is_correction { correction } else { generated };
                 vec![end(answer.to_string())]
             }
-            Action::NoChange if self.tools => vec![end("no change is needed".to_owned())],
+            Action::NoChange if tools => vec![end("no change is needed".to_owned())],
             Action::NoChange => {
                 vec![end(
                     json!({ "files": [], "explanation": "no change is needed" }).to_string(),
@@ -167,12 +178,22 @@ impl AgentBackend for SimAgent {
         }
     }
 
+    fn edit_mode(&self, _: Option<&str>) -> EditMode {
+        let mode = self.state.lock().unwrap().edit_mode;
+        mode.unwrap_or(EditMode::Tools)
+    }
+
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
         Box::pin(async move {
             let mut state = self.state.lock().unwrap();
             let id = SessionId::from(format!("session {}", state.sessions.len() + 1));
             let root = options.cwd.unwrap_or_default();
-            state.sessions.insert(id.clone(), (root, options.approver));
+            let session = SimSession {
+                root,
+                approver: options.approver,
+                without_tools: options.without_tools,
+            };
+            state.sessions.insert(id.clone(), session);
             Ok(id)
         })
     }
@@ -186,7 +207,7 @@ impl AgentBackend for SimAgent {
             let mut state = self.state.lock().unwrap();
             let session = state.sessions.get_mut(id);
             let unknown = || Error::InvalidInput("the session does not exist".to_owned());
-            session.ok_or_else(unknown)?.0 = options.cwd.unwrap_or_default();
+            session.ok_or_else(unknown)?.root = options.cwd.unwrap_or_default();
             Ok(())
         })
     }
@@ -197,11 +218,17 @@ impl AgentBackend for SimAgent {
         prompt: Prompt,
     ) -> BoxFuture<'a, Result<EventStream>> {
         Box::pin(async move {
-            let ((root, approver), turn) = {
+            let (session, turn) = {
                 let mut state = self.state.lock().unwrap();
+                let session = state.sessions[id].clone();
+                state
+                    .turns
+                    .push((prompt.requires_call, session.without_tools));
                 state.prompts.push(prompt.text);
-                (state.sessions[id].clone(), state.prompts.len() - 1)
+                (session, state.prompts.len() - 1)
             };
+            let SimSession { root, approver, .. } = session;
+            let tools = self.tools && !session.without_tools;
             let action = (self.script)(turn);
             if action == Action::RequestPermission {
                 let decision = approver.0.unwrap().decide(permission_request()).await;
@@ -211,7 +238,7 @@ impl AgentBackend for SimAgent {
             }
             let duration = Duration::from_micros(u64::from(self.repo.faults.below(40_000_000)));
             self.repo.clock.sleep(duration).await;
-            let events = ready_events(self.perform(action, &root));
+            let events = ready_events(self.perform(action, &root, tools));
             Ok(match action {
                 Action::Hang => {
                     Box::pin(events.chain(stream::pending::<BackendEvent>())) as EventStream
