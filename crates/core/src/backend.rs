@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::Stream;
 use futures::future::BoxFuture;
@@ -11,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::permission::{PermissionPolicy, PermissionRule, Permissions, SessionApprover};
-use crate::{AgentEvent, DirAccess, Error, McpServer, Result, SessionId, ToolKind};
+use crate::{
+    AgentEvent, DirAccess, EditMode, Error, McpServer, Prompt, Result, SessionId, ToolKind,
+};
 
 /// An implementation of an agent.
 ///
@@ -202,31 +203,6 @@ impl Capabilities {
     }
 }
 
-/// How an agent changes files.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EditMode {
-    /// With its tools. If it changes nothing, it must call a tool; if it still changes nothing, it returns complete
-    /// files.
-    #[default]
-    Auto,
-    /// With its tools only.
-    Tools,
-    /// It returns complete files, which the caller writes.
-    WholeFiles,
-}
-
-impl EditMode {
-    /// Returns the name in the configuration.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Tools => "tools",
-            Self::WholeFiles => "whole_files",
-        }
-    }
-}
-
 /// The options of a session.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionOptions {
@@ -291,36 +267,6 @@ impl SessionOptions {
             self.access
         } else {
             DirAccess::ReadOnly
-        }
-    }
-}
-
-/// The input of a turn, with an optional time limit.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Prompt {
-    /// The text.
-    pub text: String,
-    /// The time limit from prompt to terminal event. `None` selects the handle's limit.
-    pub timeout: Option<Duration>,
-    /// Whether a model must call a tool that is not read-only before it answers. An agent with its own tools ignores
-    /// it.
-    pub requires_call: bool,
-}
-
-impl Prompt {
-    /// Sets the time limit of the turn.
-    #[must_use]
-    pub fn with_timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
-    }
-}
-
-impl<T: Into<String>> From<T> for Prompt {
-    fn from(text: T) -> Self {
-        Self {
-            text: text.into(),
-            ..Self::default()
         }
     }
 }

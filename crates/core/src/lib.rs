@@ -44,6 +44,7 @@ mod backend;
 mod backoff;
 mod clock;
 mod dir_access;
+mod edit_mode;
 mod error;
 mod escape;
 mod event;
@@ -58,6 +59,7 @@ mod mcp_server;
 mod network_setting;
 pub mod permission;
 mod plan;
+mod prompt;
 pub mod registry;
 mod secret;
 pub mod structured;
@@ -66,12 +68,12 @@ mod trace;
 mod usage;
 
 pub use backend::{
-    AgentBackend, BackendEvent, Capabilities, EditMode, EventStream, Prompt, SessionOptions,
-    ready_events,
+    AgentBackend, BackendEvent, Capabilities, EventStream, SessionOptions, ready_events,
 };
 pub use backoff::Backoff;
 pub use clock::{Clock, LeaseClock, SystemClock, Timestamp};
 pub use dir_access::DirAccess;
+pub use edit_mode::EditMode;
 pub use error::{Error, ErrorCode, Result, Retry};
 pub use escape::{escape_control, escape_json, escape_line};
 pub use event::{AgentEvent, Envelope, PermissionKind, PermissionOption, PlanEntry, PlanStatus};
@@ -85,6 +87,7 @@ pub use mcp_server::McpServer;
 pub use network_setting::{NetworkMode, NetworkSetting};
 pub use permission::{Approver, PermissionPolicy, PermissionRequest, PermissionRule, Permissions};
 pub use plan::Plan;
+pub use prompt::Prompt;
 pub use registry::{AgentRegistry, BackendFactory};
 pub use secret::{ExposeSecret, SecretString};
 pub use structured::{

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::Value;
 use windlass_core::structured::ValidationPolicy;
 use windlass_core::{
     AgentHandle, DirAccess, EditMode, ErrorCode, PermissionPolicy, SessionOptions,
 };
-use windlass_tasks::{AgentSession, FileAction, FileChange, WorkingCopy};
+use windlass_tasks::{AgentSession, WorkingCopy};
 
 use super::approve::approver;
+use super::generated::GeneratedFiles;
 use super::prompts::{self, FileExcerpt, PromptContext};
 use super::turn::{AttemptObserver, Conversation, TurnError, TurnOutput, call};
 use super::turn_deadline::TurnDeadline;
@@ -335,8 +335,8 @@ impl<'a, 'r> Editor<'a, 'r> {
                 AttemptError::Failed { error, again: true }
             })?;
         if self.has_tools {
-            self.choose_actions(&mut generated.files).await?;
-            if let Some(path) = unseen(&generated.files, shown) {
+            generated.choose_actions(self.working_copy).await?;
+            if let Some(path) = generated.unseen(shown) {
                 return Ok(Edit {
                     apply_error: Some(format!(
                         "{path} exists and was not shown, so its content must stay"
@@ -362,19 +362,6 @@ impl<'a, 'r> Editor<'a, 'r> {
         })
     }
 
-    /// Corrects the actions: small models confuse creating a file with modifying it.
-    async fn choose_actions(&self, files: &mut [FileChange]) -> AttemptResult<()> {
-        for file in files {
-            let is_there = self.working_copy.read(&file.path, MAX_FILE_BYTES).await?;
-            file.action = match (file.action, is_there.is_some()) {
-                (FileAction::Create, true) => FileAction::Modify,
-                (FileAction::Modify, false) => FileAction::Create,
-                (action, _) => action,
-            };
-        }
-        Ok(())
-    }
-
     /// Returns the text of the relevant files, up to the size limits and a third of the model's context window.
     async fn file_excerpts(&self) -> Vec<FileExcerpt> {
         let model = self.attempt.runner.settings.model.as_deref();
@@ -396,23 +383,4 @@ impl<'a, 'r> Editor<'a, 'r> {
         }
         excerpts
     }
-}
-
-/// Returns the first file that exists and whose content the model did not see.
-fn unseen<'a>(files: &'a [FileChange], shown: &[FileExcerpt]) -> Option<&'a str> {
-    let mut replaced = files
-        .iter()
-        .filter(|file| file.action == FileAction::Modify);
-    let file = replaced.find(|file| shown.iter().all(|shown| shown.path != file.path))?;
-    Some(&file.path)
-}
-
-/// The answer of a model that returns files.
-#[derive(Deserialize)]
-struct GeneratedFiles {
-    #[serde(default)]
-    error_analysis: Option<String>,
-    #[serde(default, alias = "fix_description")]
-    explanation: String,
-    files: Vec<FileChange>,
 }

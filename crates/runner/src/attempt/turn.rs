@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use windlass_core::structured::{
-    self, Round, StructuredAnswer, StructuredCall, TurnFailure, TurnRunner, ValidationPolicy,
+    Round, StructuredAnswer, StructuredCall, TurnFailure, TurnRunner, ValidationPolicy,
 };
 use windlass_core::{
     AgentEvent, AgentHandle, Clock, Envelope, Error, ErrorCode, Prompt, SchemaSetting, SessionId,
@@ -11,6 +11,7 @@ use windlass_core::{
 };
 use windlass_tasks::Broadcast;
 
+use super::structured_error::StructuredCallError;
 use super::turn_deadline::TurnDeadline;
 use super::{AttemptContext, AttemptError, AttemptResult};
 
@@ -277,38 +278,6 @@ impl<O: TurnObserver> TurnRunner for ObservedTurns<'_, O> {
                 None => Error::agent(error.code, error.message),
             }
             .into()),
-        }
-    }
-}
-
-/// A failed structured call, with the agent's last answer.
-#[derive(Debug)]
-pub(crate) struct StructuredCallError {
-    pub(crate) error: structured::Error,
-    pub(crate) answer: String,
-}
-
-impl StructuredCallError {
-    /// Returns `true` if the agent answered, but its answer is not the requested JSON.
-    pub(super) fn is_unusable(&self) -> bool {
-        match &*self.error.kind {
-            structured::StructuredErrorKind::Agent(error) => error.code() == ErrorCode::OutputLimit,
-            _ => true,
-        }
-    }
-}
-
-impl From<StructuredCallError> for AttemptError {
-    fn from(failed: StructuredCallError) -> Self {
-        match *failed.error.kind {
-            structured::StructuredErrorKind::Agent(error) if error.code() == ErrorCode::Timeout => {
-                Self::TimedOut
-            }
-            structured::StructuredErrorKind::Agent(error) => error.into(),
-            _ => Self::Failed {
-                error: failed.error.to_string(),
-                again: true,
-            },
         }
     }
 }

@@ -167,7 +167,6 @@ fn steps_of_named_coder_are_counted_and_limited() {
         done.stdout
     );
     server.finish();
-
 }
 
 /// Returns a plan, these steps of the coder, and its answer in the last step, which Ollama gives as JSON.
@@ -176,13 +175,16 @@ fn with_last_step(steps: Value) -> Value {
     let all = turns.as_array_mut().unwrap();
     all.extend(steps.as_array().unwrap().clone());
     let answer = json!({ "action": { "tool": "done", "answer": "That is all I could do." } });
-    all.push(json!({ "when": { "contains": "This is the last step" }, "answer": [{ "json": answer }] }));
+    all.push(
+        json!({ "when": { "contains": "This is the last step" }, "answer": [{ "json": answer }] }),
+    );
     turns
 }
 
 #[test]
 fn p29_change_is_tested_after_the_last_step() {
-    let steps = json!([{ "answer": [{ "write_file": { "path": "notes.txt", "content": "changed\n" } }] }]);
+    let steps =
+        json!([{ "answer": [{ "write_file": { "path": "notes.txt", "content": "changed\n" } }] }]);
     let (one, server) = (harness(), Server::with_turns(with_last_step(steps)));
     let args = ["--apply", "--max-steps", "2", "Write the notes"];
     let done = run_with_one(&one, &server, "max_steps = 9", &args);
