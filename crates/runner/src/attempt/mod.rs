@@ -25,7 +25,7 @@ mod questions;
 mod retry;
 mod review_prompt;
 mod steps;
-mod structured_error;
+mod structured_call;
 mod supervise;
 mod trace;
 mod turn;

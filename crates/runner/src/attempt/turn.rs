@@ -6,12 +6,12 @@ use windlass_core::structured::{
     Round, StructuredAnswer, StructuredCall, TurnFailure, TurnRunner, ValidationPolicy,
 };
 use windlass_core::{
-    AgentEvent, AgentHandle, Clock, Envelope, Error, ErrorCode, Prompt, SchemaSetting, SessionId,
-    SessionOptions, StructuredAgentTask, TurnTrace, Usage,
+    AgentEvent, AgentHandle, Clock, Envelope, Error, ErrorCode, Prompt, SessionId, SessionOptions,
+    StructuredAgentTask, TurnTrace, Usage,
 };
 use windlass_tasks::Broadcast;
 
-use super::structured_error::StructuredCallError;
+use super::structured_call::StructuredCallError;
 use super::turn_deadline::TurnDeadline;
 use super::{AttemptContext, AttemptError, AttemptResult};
 
@@ -279,21 +279,6 @@ impl<O: TurnObserver> TurnRunner for ObservedTurns<'_, O> {
             }
             .into()),
         }
-    }
-}
-
-/// Creates a structured call with this schema, in the mode that suits the agent.
-pub(crate) fn call(
-    agent: &AgentHandle,
-    name: &str,
-    prompt: String,
-    schema: serde_json::Value,
-) -> StructuredAgentTask {
-    StructuredAgentTask {
-        name: name.to_owned(),
-        prompt,
-        schema: Some(schema),
-        schema_mode: agent.schema_mode(SchemaSetting::Auto),
     }
 }
 
