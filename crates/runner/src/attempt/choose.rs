@@ -8,7 +8,8 @@ use windlass_core::structured::ValidationPolicy;
 use windlass_core::{DirAccess, SessionOptions};
 use windlass_tasks::{BestOf, Outcome, Proof, Task, TaskFilter, TaskId, TaskStatus};
 
-use super::turn::{AttemptObserver, Conversation, call};
+use super::structured_call::call;
+use super::turn::{AttemptObserver, Conversation};
 use super::{AttemptContext, AttemptError, AttemptResult, FinishedWork, retry_transient};
 use crate::template::{render, truncate_end};
 

@@ -48,10 +48,10 @@ pub(crate) use messages::note_section;
 pub(crate) use prompts::{PromptContext, failure_summary};
 pub use publish::branch_name;
 pub(crate) use retry::retry_transient;
-pub(crate) use structured_error::StructuredCallError;
+pub(crate) use structured_call::{StructuredCallError, call};
 pub(crate) use supervise::run;
 pub use supervise::trace_id;
-pub(crate) use turn::{Conversation, call};
+pub(crate) use turn::Conversation;
 pub(crate) use verdict::{TestRules, Verdict, judge};
 
 use agents::AttemptAgents;
