@@ -9,6 +9,9 @@ use crate::attempt::{PromptContext, call};
 use crate::plan::structured_call;
 use crate::{PlanError, PlanOptions, RunnerSettings};
 
+/// Maximum number of characters of the explanation of a small model.
+const MAX_EXPLANATION: u32 = 300;
+
 /// The generated code.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Generated {
@@ -54,6 +57,14 @@ pub async fn generate_code(
     })
 }
 
+/// Returns the schema for a small model: it writes the files first, and its texts are short, because it may not find
+/// their end.
+pub(crate) fn brief_schema() -> Value {
+    let mut schema = schema(false);
+    schema["properties"]["explanation"]["maxLength"] = MAX_EXPLANATION.into();
+    schema
+}
+
 /// Returns the schema of generated code. The schema of a correction also has an error analysis and a fix
 /// description.
 pub(crate) fn schema(correction: bool) -> Value {
@@ -83,10 +94,10 @@ pub(crate) fn schema(correction: bool) -> Value {
     json!({
         "type": "object",
         "properties": {
-            "explanation": { "type": "string", "description": "what was changed and why" },
             "files": files,
+            "explanation": { "type": "string", "description": "what was changed and why" },
         },
-        "required": ["explanation", "files"],
+        "required": ["files", "explanation"],
         "additionalProperties": false,
     })
 }

@@ -140,7 +140,7 @@ async fn self_correction(
         attempt
             .broadcast_round(round, "in_progress", Some(problem.summary()))
             .await;
-        if matches!(problem, CheckOutcome::NoChange) {
+        if matches!(problem, CheckOutcome::NoChange(_)) {
             editor.note_empty_change().await;
         }
         edit = editor.correct(round, &problem.for_agent()).await?;

@@ -17,7 +17,7 @@ use super::structured_call::call;
 use super::turn::{AttemptObserver, Conversation, TurnError, TurnOutput};
 use super::turn_deadline::TurnDeadline;
 use super::{AttemptContext, AttemptError, AttemptResult, retry_transient};
-use crate::generate::schema;
+use crate::generate::{brief_schema, schema};
 
 /// Maximum size of a file in the prompt.
 const MAX_FILE_BYTES: usize = 64 << 10;
@@ -126,7 +126,8 @@ impl<'a, 'r> Editor<'a, 'r> {
         } else {
             let files = self.file_excerpts().await;
             let prompt = self.prompt_context.generate_prompt(&files);
-            self.edit_by_generation(prompt, schema(false), &files).await
+            let schema = self.schema(false);
+            self.edit_by_generation(prompt, schema, &files).await
         }
     }
 
@@ -156,6 +157,15 @@ impl<'a, 'r> Editor<'a, 'r> {
             edit.analysis = analysis;
         }
         Ok(edit)
+    }
+
+    /// Returns the schema of the files that the agent returns. A model that has tools and does not use them is small.
+    fn schema(&self, is_correction: bool) -> Value {
+        if self.has_tools {
+            brief_schema()
+        } else {
+            schema(is_correction)
+        }
     }
 
     /// Notes that the agent finished without a change. A model must then call a tool in the next turn, and if that does
@@ -203,7 +213,8 @@ impl<'a, 'r> Editor<'a, 'r> {
         let first = self.prompt_context.generate_prompt(&files);
         let change = self.working_copy.change().await?;
         let prompt = prompts::regeneration(&first, &change, correction);
-        self.edit_by_generation(prompt, schema(true), &files).await
+        self.edit_by_generation(prompt, self.schema(true), &files)
+            .await
     }
 
     /// Returns the task, and a later prompt below it.
