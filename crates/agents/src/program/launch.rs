@@ -122,7 +122,7 @@ pub(crate) fn check_endpoint(program: &AgentProgram, settings: &ProgramSettings)
         return Ok(());
     }
     let problem = if program.programs.is_empty() {
-        "name the variable by which the agent is told its endpoint, such as \
+        "name the variable that sets the agent's endpoint, such as \
          extra_env = { OPENAI_BASE_URL = \"{endpoint}/v1\" }, or remove this setting"
             .to_owned()
     } else {
