@@ -24,7 +24,7 @@ use crate::program::launch::{self, Launch};
 use crate::program::pool::{Pool, PoolLimits};
 use crate::program::processes::Processes;
 use crate::program::state_dirs::StateDirs;
-use crate::program::{CommandLine, instructions, template, version_cache};
+use crate::program::{AgentProgram, CommandLine, instructions, template, version_cache};
 use crate::session_table::SessionTable;
 use crate::{AgentContext, ProgramSettings};
 
@@ -177,12 +177,12 @@ impl AcpAgent {
         Ok(connection)
     }
 
-    /// Returns the agent's name for messages, and whether it has a preset: one without is named by its program.
-    fn label(&self, program: &str) -> (String, bool) {
-        let is_known = !self.preset.program.programs.is_empty();
+    /// Returns the agent's name for messages, and its record: an agent without a preset is named by its program.
+    fn label(&self, program: &str) -> (String, &'static AgentProgram) {
+        let record = self.preset.program;
         let file = Path::new(program).file_name().and_then(OsStr::to_str);
-        let name = file.filter(|_| !is_known);
-        (name.unwrap_or(self.preset.name()).to_owned(), is_known)
+        let name = file.filter(|_| record.programs.is_empty());
+        (name.unwrap_or(record.name).to_owned(), record)
     }
 
     pub(super) async fn new_session(&self, options: SessionOptions) -> Result<SessionId> {

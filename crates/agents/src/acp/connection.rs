@@ -20,6 +20,7 @@ use super::outcome;
 use super::permission::PendingPermission;
 use super::router::{ConnectionEnd, SessionMessage, SessionRouter};
 use super::stdio;
+use crate::program::AgentProgram;
 use crate::program::find::unavailable;
 use crate::program::pool::Pooled;
 
@@ -30,8 +31,7 @@ pub(super) struct Connection {
     pub(super) number: u64,
     /// The agent's name, for messages.
     pub(super) agent: String,
-    /// Whether the agent has a preset.
-    is_known: bool,
+    program: &'static AgentProgram,
     pub(super) router: Arc<SessionRouter>,
     client: ConnectionTo<Agent>,
     driver: AbortOnDrop,
@@ -53,7 +53,7 @@ impl Connection {
     /// Connects to a process that was just started.
     pub(super) async fn open(
         mut child: Child,
-        (agent, is_known): (String, bool),
+        (agent, program): (String, &'static AgentProgram),
         number: u64,
     ) -> Result<Self> {
         let router = Arc::new(SessionRouter::new());
@@ -104,7 +104,7 @@ impl Connection {
             number,
             client: client.await.map_err(|_| disconnected_error(&agent))?,
             agent,
-            is_known,
+            program,
             router,
             driver,
             retired: AtomicBool::new(false),
@@ -187,7 +187,7 @@ impl Connection {
                 error.data.as_ref(),
                 &self.info.auth,
             );
-            return self.with_state_hint(event);
+            return self.with_hints(event);
         }
         // The exit status is known shortly after the end of the output.
         match tokio::time::timeout(super::router::EXIT_TIMEOUT * 2, self.router.wait_ended()).await
@@ -199,15 +199,16 @@ impl Connection {
 
     /// Returns the terminal event of a turn that was running when the process ended.
     fn end_event(&self, end: &ConnectionEnd) -> windlass_core::AgentEvent {
-        self.with_state_hint(end.to_event(&self.agent))
+        self.with_hints(end.to_event(&self.agent))
     }
 
-    /// Adds the hint about the agent's directories to an error of an agent without a preset.
-    fn with_state_hint(&self, event: windlass_core::AgentEvent) -> windlass_core::AgentEvent {
-        if self.is_known {
-            return event;
+    /// Adds what to do about an error: how to log in to a known agent, or how to show another one its directories.
+    fn with_hints(&self, event: windlass_core::AgentEvent) -> windlass_core::AgentEvent {
+        if self.program.programs.is_empty() {
+            outcome::with_state_hint(event)
+        } else {
+            outcome::with_login_hint(event, self.program.login)
         }
-        outcome::with_state_hint(event)
     }
 
     /// Returns the client, for messages that need no response now.

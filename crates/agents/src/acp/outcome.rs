@@ -132,6 +132,25 @@ const HIDDEN_STATE_PHRASES: &[&str] = &[
     "eacces",
 ];
 
+/// Adds how to log in to an error that is about the login, unless the agent says it itself.
+pub(super) fn with_login_hint(event: AgentEvent, login: Option<&str>) -> AgentEvent {
+    match (event, login) {
+        (
+            AgentEvent::Error {
+                code: ErrorCode::AuthFailed,
+                message,
+                recoverable,
+            },
+            Some(login),
+        ) if !message.contains(login) => AgentEvent::Error {
+            code: ErrorCode::AuthFailed,
+            message: format!("{message}; if it is not logged in, {login}"),
+            recoverable,
+        },
+        (event, _) => event,
+    }
+}
+
 /// Adds how to make an agent's own directory available to an error that may be about it. Only for an agent without a
 /// preset: the state of a known agent is visible.
 pub(super) fn with_state_hint(event: AgentEvent) -> AgentEvent {

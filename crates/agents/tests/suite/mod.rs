@@ -22,6 +22,7 @@ mod real_acp;
 mod real_conformance;
 mod real_direct;
 mod real_killed;
+mod real_login;
 mod real_project;
 mod render;
 mod replay;

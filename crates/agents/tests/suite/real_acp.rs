@@ -26,6 +26,7 @@ pub(crate) struct Subject {
 pub(crate) fn tier(agent: &str) -> &'static str {
     match agent {
         "claude-agent-acp" | "codex-acp" => "agents-acp",
+        "auggie" | "cline" => "agents-more",
         _ => "agents-full",
     }
 }
