@@ -8,7 +8,7 @@ const KEY: &str = "LLM_API_KEY";
 pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     name: "openhands",
     programs: &["openhands"],
-    install: "install it with `pipx install openhands` (Python 3.12 or later)",
+    install: "install it with `pipx install --python python3.12 openhands`",
     login: Some("run `openhands` once to set the model and its key"),
     probe: VersionProbe::Protocol,
     state: StatePaths {
@@ -26,7 +26,10 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         "openrouter.ai",
     ],
     keys: &[KEY],
-    env: &[],
+    env: &[
+        ("LITELLM_LOCAL_MODEL_COST_MAP", "True"),
+        ("OPENHANDS_SUPPRESS_BANNER", "1"),
+    ],
     endpoint: Some(endpoint),
 };
 
