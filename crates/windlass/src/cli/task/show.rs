@@ -6,7 +6,7 @@ use windlass_core::escape_line;
 use windlass_server::{CandidateRow, candidate_rows};
 use windlass_tasks::{
     Approval, Approvals, Attempt, AttemptStatus, Blocker, Correction, Landing, Proof, Push, Task,
-    TaskId, TaskStatus, TestResult,
+    TaskId, TaskStatus, TestCounts, TestResult,
 };
 
 use super::super::app::App;
@@ -247,6 +247,11 @@ fn attempt_line(attempt: &Attempt) -> String {
 
 fn tests_line(result: &TestResult) -> String {
     let counts = result.counts;
+    let is_counted = counts != TestCounts::default();
+    if let Some(code) = result.exit_code.filter(|_| !is_counted) {
+        let command = result.command.join(" ");
+        return format!("{}, `{command}` exited {code}", result.status.as_str());
+    }
     format!(
         "{}, {} passed, {} failed, {} errors in {:.1} s",
         result.status.as_str(),
