@@ -3,7 +3,8 @@
 //! [`program`] has what all agent programs share, with one record for each known program. [`cli`] drives programs by
 //! their command line: each adds a profile, which is data, and a parser, which is a pure function from lines to
 //! events. [`acp`] speaks the Agent Client Protocol. [`model`] turns a model into an agent, over the one HTTP client in
-//! [`http`]. [`composite`] combines several agents into one. [`embed`] has further interfaces for other programs.
+//! [`http`]. [`composite`] combines several agents into one. [`warm`] keeps sessions and their agents between prompts. [`embed`] has
+//! further interfaces for other programs.
 //!
 //! This crate does not start processes itself (that is `sandbox`), does not download agents, and does not
 //! repair the order of an agent's events (that is the handle in `core`).
@@ -38,10 +39,11 @@ mod network;
 pub mod program;
 mod session_table;
 mod settings;
+pub mod warm;
 
 pub use cli::{claude, codex, composer, cursor, qwen};
 pub use context::AgentContext;
-pub use embed::warm::{WarmLimits, WarmSessionManager, WarmTurn};
-pub use embed::{invoke, warm};
+pub use embed::invoke;
 pub use program::Version;
 pub use settings::ProgramSettings;
+pub use warm::{WarmLimits, WarmPrompt, WarmSessionManager, WarmTurn};

@@ -6,7 +6,7 @@
 //! [`verify`](Clones::verify) work on a finished change.
 //!
 //! Out of scope: the crate starts no agent, stores no task, and never touches the user's checkout
-//! except in a requested merge.
+//! except in a requested merge, landing or undo.
 
 mod change;
 mod checkout_files;
@@ -24,6 +24,7 @@ pub mod paths;
 mod publish;
 mod readiness;
 mod setup;
+mod snapshots;
 mod stack;
 mod test_runner;
 mod verify;
@@ -36,6 +37,7 @@ pub use judge::{Judge, proposed_settings};
 pub use merge::{MergeOutcome, Merged};
 pub use nested::new_repositories;
 pub use setup::{Preparation, Source};
+pub use snapshots::{DirSnapshots, Restored, Snapshot};
 pub use test_runner::{
     SubProject, TestProposal, TestRunner, TestSettings, commands_for, propose_tests, sub_projects,
 };

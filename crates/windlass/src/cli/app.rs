@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
+use std::time::Duration;
 
 use windlass_agents::AgentContext;
 use windlass_core::{AgentHandle, AgentRegistry};
@@ -74,11 +75,24 @@ impl<'a> App<'a> {
 
     /// Detects the sandbox and adds the agents of this machine. Only for commands that need agents: it takes a few
     /// milliseconds.
-    pub(super) async fn with_local_agents(mut self) -> Self {
+    pub(super) async fn with_local_agents(self) -> Self {
+        self.with_agents(None).await
+    }
+
+    /// Like [`with_local_agents`](Self::with_local_agents), with agents whose processes wait this long for the next
+    /// prompt.
+    pub(super) async fn with_warm_agents(self, idle: Duration) -> Self {
+        self.with_agents(Some(idle)).await
+    }
+
+    async fn with_agents(mut self, idle: Option<Duration>) -> Self {
         self.machine = match &self.config {
             Ok(config) => registry::agent_context(config, &self.inputs).await,
             Err(error) => Err(error.to_string()),
         };
+        if let Some(idle) = idle {
+            self.machine = self.machine.map(|machine| machine.with_idle_timeout(idle));
+        }
         // Before the command runs this is the only reference.
         let registry = Arc::into_inner(self.registry).unwrap_or_default();
         self.registry = Arc::new(registry::with_local_agents(registry, &self.machine));

@@ -7,8 +7,8 @@ use futures::future::BoxFuture;
 use windlass_core::permission::SessionApprover;
 use windlass_core::{Approver, PermissionRequest};
 
-use super::console::{Console, STRONG, WARNING};
-use super::turn_printer::brief;
+use super::console::{Console, WARNING};
+use super::question;
 
 /// An approver that asks on stderr and reads the answer from stdin.
 #[derive(Debug)]
@@ -25,17 +25,7 @@ pub(super) fn terminal_approver(console: &Console, prompt_from_stdin: bool) -> S
 
 impl Approver for TerminalApprover {
     fn decide(&self, request: PermissionRequest) -> BoxFuture<'_, Option<String>> {
-        let line = format!(
-            "{} requests permission: {} {}",
-            request.agent,
-            request.tool,
-            brief(&request.input)
-        );
-        self.console.progress(WARNING, &line);
-        for (index, option) in request.options.iter().enumerate() {
-            let line = format!("  {}  {}", index + 1, option.label);
-            self.console.progress(STRONG, &line);
-        }
+        question::print(&self.console, &request);
         Box::pin(async move {
             loop {
                 let line = tokio::task::spawn_blocking(read_line).await.ok()??;

@@ -197,7 +197,7 @@ pub(super) fn absolute_dir(path: &Path) -> Result<PathBuf, CliError> {
 }
 
 /// Parses a timeout: more than 0 seconds, at most a week.
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     const WEEK: f64 = 7.0 * 24.0 * 3600.0;
     let seconds: f64 = text
         .parse()

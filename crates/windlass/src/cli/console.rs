@@ -45,6 +45,25 @@ impl Console {
         out.flush()
     }
 
+    /// Writes styled text to stdout and flushes it. The caller must have escaped any text that does not come from
+    /// Windlass.
+    pub(super) fn styled(&self, text: &str) -> io::Result<()> {
+        let mut out = anstream::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
+
+    /// Returns a console that draws nothing but lines.
+    pub(super) fn without_progress(self) -> Self {
+        Self { interactive: false }
+    }
+
+    /// Writes the start of a line to stderr; write errors are ignored.
+    pub(super) fn prompt(&self, text: &str) {
+        let mut out = anstream::stderr().lock();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+
     /// Writes a line to stdout. The caller must have escaped any text that does not come from Windlass.
     pub(super) fn line(&self, line: &str) -> io::Result<()> {
         writeln!(anstream::stdout().lock(), "{line}")

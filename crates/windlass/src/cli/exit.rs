@@ -73,6 +73,16 @@ impl CliError {
         self.exit == Exit::Interrupted
     }
 
+    /// Returns the exit code.
+    pub(super) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// Returns `true` if the reader of the output is gone.
+    pub(super) fn is_broken_pipe(&self) -> bool {
+        self.exit == Exit::Done
+    }
+
     /// Prefixes the message with the name of what failed.
     pub(super) fn with_context(self, context: &str) -> Self {
         Self {

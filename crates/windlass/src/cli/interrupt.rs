@@ -4,6 +4,15 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+/// A signal that requests a stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StopSignal {
+    /// SIGINT: Ctrl-C on a terminal.
+    Interrupt,
+    /// SIGTERM or SIGHUP: the program is to end.
+    Terminate,
+}
+
 /// Receiver of the signals that request a stop.
 #[derive(Debug)]
 pub(super) struct Interrupts {
@@ -24,10 +33,15 @@ impl Interrupts {
 
     /// Waits for the next signal.
     pub(super) async fn next(&mut self) {
+        self.next_signal().await;
+    }
+
+    /// Waits for the next signal and returns it.
+    pub(super) async fn next_signal(&mut self) -> StopSignal {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
+            _ = self.interrupt.recv() => StopSignal::Interrupt,
+            _ = self.terminate.recv() => StopSignal::Terminate,
+            _ = self.hang_up.recv() => StopSignal::Terminate,
         }
     }
 }

@@ -7,6 +7,7 @@ mod approvals;
 mod approver;
 mod ask;
 mod blockers;
+mod chat;
 mod completions;
 mod config;
 mod console;
@@ -34,6 +35,7 @@ mod prompt_text;
 mod proof;
 mod proof_lines;
 mod publish;
+mod question;
 mod queue;
 mod record;
 pub mod reference;
@@ -117,6 +119,8 @@ enum Command {
     Demo(demo::Demo),
     /// Send one prompt to an agent and print the response
     Ask(ask::Ask),
+    /// Talk with an agent on the terminal
+    Chat(chat::Chat),
     /// Plan a task; with --apply, execute the plan, run the tests and merge
     Run(run::Run),
     /// Manage the task queue
@@ -260,12 +264,17 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
     if cli.command.offers_trust() && trust::offer(&app)? {
         app.reload();
     }
-    if cli.command.needs_agents() {
+    if let Command::Chat(chat) = &cli.command {
+        if chat.needs_agents() {
+            app = app.with_warm_agents(chat::PROCESS_IDLE).await;
+        }
+    } else if cli.command.needs_agents() {
         app = app.with_local_agents().await;
     }
     match cli.command {
         Command::Demo(demo) => demo.run(&app).await,
         Command::Ask(ask) => ask.run(&app).await,
+        Command::Chat(chat) => chat.run(&app).await,
         Command::Run(run) => run.run(&app).await,
         Command::Task(tasks) => tasks.run(&app).await,
         Command::Land(land) => land.run(&app).await,

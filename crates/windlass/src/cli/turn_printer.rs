@@ -1,5 +1,6 @@
 //! Prints a turn: as text while it runs, as one JSON object, or as events.
 
+use anstyle::Style;
 use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::Value;
@@ -222,24 +223,11 @@ impl<'a> TurnPrinter<'a> {
                 self.console
                     .notice(&format!("the agent continues in session {new_session_id}"));
             }
-            AgentEvent::Custom { kind, payload } if kind == "trace" => {
-                if let Some(line) = failed_node_line(payload) {
+            AgentEvent::Custom { .. } => {
+                if let Some((style, line)) = custom_line(event) {
                     self.end_line()?;
-                    self.spinner.suspend(|| self.console.progress(QUIET, &line));
+                    self.spinner.suspend(|| self.console.progress(style, &line));
                 }
-            }
-            AgentEvent::Custom { kind, payload } if kind == "retry" => {
-                self.end_line()?;
-                let line = retry_line(payload);
-                self.spinner.suspend(|| self.console.progress(QUIET, &line));
-            }
-            AgentEvent::Custom { kind, payload }
-                if kind == "blocked_connection" || kind == "network_problem" =>
-            {
-                self.end_line()?;
-                let line = payload["message"].as_str().unwrap_or_default();
-                self.spinner
-                    .suspend(|| self.console.progress(WARNING, line));
             }
             event if event.is_terminal() => self.end_line()?,
             _ => {}
@@ -247,7 +235,17 @@ impl<'a> TurnPrinter<'a> {
         Ok(())
     }
 
-    fn end_line(&mut self) -> Result<(), CliError> {
+    /// Prints a line between the events.
+    pub(super) fn note(&mut self, line: &str) -> Result<(), CliError> {
+        self.end_line()?;
+        if self.output == OutputMode::Text {
+            self.console.progress(QUIET, line);
+        }
+        Ok(())
+    }
+
+    /// Ends the line of an answer that is being streamed.
+    pub(super) fn end_line(&mut self) -> Result<(), CliError> {
         if std::mem::take(&mut self.mid_line) {
             self.console.line("")?;
         }
@@ -304,6 +302,22 @@ impl<'a> TurnPrinter<'a> {
         if event.is_terminal() {
             self.end = Some(event.clone());
         }
+    }
+}
+
+/// Formats an event that only some agents have; returns `None` if it is not worth showing.
+pub(super) fn custom_line(event: &AgentEvent) -> Option<(Style, String)> {
+    let AgentEvent::Custom { kind, payload } = event else {
+        return None;
+    };
+    match kind.as_str() {
+        "trace" => failed_node_line(payload).map(|line| (QUIET, line)),
+        "retry" => Some((QUIET, retry_line(payload))),
+        "blocked_connection" | "network_problem" => {
+            let line = payload["message"].as_str().unwrap_or_default();
+            Some((WARNING, line.to_owned()))
+        }
+        _ => None,
     }
 }
 

@@ -8,7 +8,7 @@ use super::real_scenarios::programs;
 use super::run::Server;
 
 /// Returns the configuration of the agent on this model.
-fn agent(name: &str, server: &Server) -> String {
+pub(crate) fn agent(name: &str, server: &Server) -> String {
     let model = match name {
         "codex" => "model = \"gpt-5.5\"\n",
         _ => "",

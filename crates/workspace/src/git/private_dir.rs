@@ -46,6 +46,19 @@ impl PrivateGitDir {
         Ok(git_dir)
     }
 
+    /// Creates a git directory at `dir`, which must not exist, that borrows these objects.
+    pub(crate) fn create_sharing(dir: &Path, cwd: &Path, shared: Vec<PathBuf>) -> Result<Self> {
+        create_dirs(dir)?;
+        write(&dir.join("HEAD"), "ref: refs/heads/main\n")?;
+        write(
+            &dir.join("config"),
+            "[core]\n\trepositoryformatversion = 0\n",
+        )?;
+        let text = alternates(dir, &shared)?;
+        write(&dir.join("objects/info/alternates"), &text)?;
+        Ok(Self::at(dir, cwd, shared))
+    }
+
     /// Opens the git directory that was created at `dir`.
     pub(crate) fn open(dir: &Path, cwd: &Path, repository: &Repository) -> Self {
         Self::at(dir, cwd, repository.objects())
@@ -160,6 +173,14 @@ impl PrivateGitDir {
         write(
             &self.dir.join("info/exclude"),
             &format!("{ARTIFACT_PATTERNS}{more}"),
+        )
+    }
+
+    /// Stores and restores every byte of a file, whatever the attributes in the work tree say.
+    pub(crate) fn keep_bytes(&self) -> Result<()> {
+        write(
+            &self.dir.join("info/attributes"),
+            "* -text -eol -ident -filter -working-tree-encoding\n",
         )
     }
 

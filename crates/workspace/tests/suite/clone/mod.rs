@@ -12,6 +12,7 @@ mod merging;
 mod preparing;
 mod real_setups;
 mod repositories;
+mod snapshots;
 mod stacking;
 mod testing;
 mod verifying;

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use futures::{Stream, stream};
-use windlass_core::{
-    AgentEvent, Clock, Envelope, EventReceiver, Prompt, Result, SessionId, TurnId,
-};
+use windlass_core::{AgentEvent, Clock, Envelope, EventReceiver, Result, SessionId, TurnId};
 
+use super::WarmPrompt;
 use super::session::{RestartedTurn, SessionLoss, WarmSession};
 use super::turn_slot::TurnSlot;
 
@@ -15,7 +14,7 @@ use super::turn_slot::TurnSlot;
 /// last event was read, or when this value is dropped, which cancels the turn.
 pub struct WarmTurn {
     warm_session: Arc<WarmSession>,
-    prompt: Prompt,
+    prompt: WarmPrompt,
     clock: Arc<dyn Clock>,
     /// `None` once the turn is dropped.
     events: Option<EventReceiver>,
@@ -37,12 +36,12 @@ const MAX_RESTARTS: u8 = 2;
 impl WarmTurn {
     pub(super) async fn start(
         warm_session: Arc<WarmSession>,
-        prompt: Prompt,
+        prompt: WarmPrompt,
         slot: TurnSlot,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
         let session = warm_session.session();
-        let events = warm_session.prompt(prompt.clone()).await?;
+        let events = warm_session.prompt(&prompt).await?;
         Ok(Self {
             warm_session,
             prompt,

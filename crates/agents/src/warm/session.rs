@@ -6,10 +6,10 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 use windlass_core::{
-    AgentEvent, AgentHandle, Error, ErrorCode, EventReceiver, Prompt, Result, SessionId,
-    SessionOptions,
+    AgentEvent, AgentHandle, Error, ErrorCode, EventReceiver, Result, SessionId, SessionOptions,
 };
 
+use super::WarmPrompt;
 use crate::program::pool::Pooled;
 
 /// One conversation with a dedicated agent.
@@ -23,6 +23,8 @@ pub(super) struct WarmSession {
 struct SessionState {
     session: SessionId,
     options: SessionOptions,
+    /// Whether the session had no turn yet.
+    is_new: bool,
 }
 
 /// How a session was lost.
@@ -59,11 +61,29 @@ impl WarmSession {
     /// Creates a session.
     pub(super) async fn start(agent: AgentHandle, options: SessionOptions) -> Result<Self> {
         let session = agent.new_session(options.clone()).await?;
-        Ok(Self {
+        Ok(Self::new(agent, session, options, true))
+    }
+
+    /// Resumes a session that the agent has stored.
+    pub(super) async fn resume(
+        agent: AgentHandle,
+        options: SessionOptions,
+        session: SessionId,
+    ) -> Result<Self> {
+        agent.load_session(&session, options.clone()).await?;
+        Ok(Self::new(agent, session, options, false))
+    }
+
+    fn new(agent: AgentHandle, session: SessionId, options: SessionOptions, is_new: bool) -> Self {
+        Self {
             agent,
-            state: Mutex::new(SessionState { session, options }),
+            state: Mutex::new(SessionState {
+                session,
+                options,
+                is_new,
+            }),
             turn: Arc::default(),
-        })
+        }
     }
 
     /// Waits until no turn runs in the session, and locks it.
@@ -89,8 +109,16 @@ impl WarmSession {
     }
 
     /// Starts a turn.
-    pub(super) async fn prompt(&self, prompt: Prompt) -> Result<EventReceiver> {
-        self.agent.prompt(&self.session(), prompt).await
+    pub(super) async fn prompt(&self, prompt: &WarmPrompt) -> Result<EventReceiver> {
+        let is_new = self.state.lock().is_new;
+        let prompt = if is_new {
+            prompt.for_new_session().clone()
+        } else {
+            prompt.prompt.clone()
+        };
+        let events = self.agent.prompt(&self.session(), prompt).await?;
+        self.state.lock().is_new = false;
+        Ok(events)
     }
 
     /// Restarts a turn whose session was lost: in the same session if it can be resumed, otherwise in a new
@@ -98,7 +126,7 @@ impl WarmSession {
     pub(super) async fn restart_turn(
         &self,
         loss: SessionLoss,
-        prompt: Prompt,
+        prompt: WarmPrompt,
     ) -> Result<RestartedTurn> {
         let options = self.state.lock().options.clone();
         let session = self.session();
@@ -106,15 +134,19 @@ impl WarmSession {
             let resumed = self.agent.load_session(&session, options.clone()).await;
             if resumed.is_ok() {
                 return Ok(RestartedTurn {
-                    events: self.agent.prompt(&session, prompt).await?,
+                    events: self.prompt(&prompt).await?,
                     session: None,
                 });
             }
         }
         let session = self.agent.new_session(options).await?;
-        self.set_session_id(session.clone());
+        {
+            let mut state = self.state.lock();
+            state.session = session.clone();
+            state.is_new = true;
+        }
         Ok(RestartedTurn {
-            events: self.agent.prompt(&session, prompt).await?,
+            events: self.prompt(&prompt).await?,
             session: Some(session),
         })
     }

@@ -62,6 +62,30 @@ impl Default for WarmLimits {
     }
 }
 
+/// A prompt for a session that may be lost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WarmPrompt {
+    /// The prompt.
+    pub prompt: Prompt,
+    /// What is sent instead if the session is a new one: the prompt after a summary of the conversation.
+    pub in_new_session: Option<Prompt>,
+}
+
+impl WarmPrompt {
+    /// Creates a prompt that is the same in a new session.
+    pub fn new(prompt: impl Into<Prompt>) -> Self {
+        Self {
+            prompt: prompt.into(),
+            in_new_session: None,
+        }
+    }
+
+    /// Returns the prompt for a new session.
+    fn for_new_session(&self) -> &Prompt {
+        self.in_new_session.as_ref().unwrap_or(&self.prompt)
+    }
+}
+
 /// Creates the agent of one session.
 type AgentFactory = dyn Fn() -> Result<AgentHandle> + Send + Sync;
 
@@ -134,9 +158,42 @@ impl WarmSessionManager {
         options: SessionOptions,
         prompt: impl Into<Prompt>,
     ) -> Result<WarmTurn> {
+        self.start_turn(key, options, WarmPrompt::new(prompt)).await
+    }
+
+    /// Like [`prompt`](Self::prompt), with another prompt for a new session.
+    pub async fn start_turn(
+        &self,
+        key: &str,
+        options: SessionOptions,
+        prompt: WarmPrompt,
+    ) -> Result<WarmTurn> {
         let (session, slot) = self.acquire(key, &options).await?;
         session.reconfigure(&options).await?;
-        WarmTurn::start(session, prompt.into(), slot, Arc::clone(&self.clock)).await
+        WarmTurn::start(session, prompt, slot, Arc::clone(&self.clock)).await
+    }
+
+    /// Resumes an earlier session of the agent as the session of this key. Fails if the agent cannot, and if the key
+    /// has a session already.
+    pub async fn resume(
+        &self,
+        key: &str,
+        options: SessionOptions,
+        session: SessionId,
+    ) -> Result<()> {
+        let key = key.to_owned();
+        if self.sessions.get(&key).is_some() {
+            return Err(Error::SessionBusy { session });
+        }
+        let start = async {
+            let agent = (self.make)()?.scoped();
+            WarmSession::resume(agent, options, session)
+                .await
+                .map(Arc::new)
+        };
+        self.sessions.get_or_start(&key, start).await?;
+        self.sessions.start_idle_timer(&key);
+        Ok(())
     }
 
     /// Cancels the running turn in this key's session. Does nothing if there is none.
