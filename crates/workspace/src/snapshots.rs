@@ -64,9 +64,7 @@ pub enum Restored {
 impl DirSnapshots {
     /// Opens the snapshots of `dir` that are stored in `store`, a directory for these alone.
     pub async fn open(sandbox: Sandbox, store: &Path, dir: &Path) -> Result<Self> {
-        let dir = dir
-            .canonicalize()
-            .map_err(|error| Error::io(dir, &error))?;
+        let dir = dir.canonicalize().map_err(|error| Error::io(dir, &error))?;
         let repository = dir
             .ancestors()
             .find(|above| above.join(".git").exists())
@@ -113,7 +111,10 @@ impl DirSnapshots {
         if !this.private.index().exists()
             && let Some((_, head)) = &head
         {
-            this.private.command(&this.git).run(&["read-tree", head]).await?;
+            this.private
+                .command(&this.git)
+                .run(&["read-tree", head])
+                .await?;
             // Compares all files once, so that only those that differ are stored.
             let args = ["update-index", "-q", "--refresh"];
             this.in_work_tree().output(&args).await?;
@@ -173,7 +174,10 @@ impl DirSnapshots {
         let private = || self.private.command(&self.git).index(&index);
         private().run(&["read-tree", before]).await?;
         if !others.is_empty() {
-            let list: String = others.iter().map(|diff| format!("{}\0", diff.path)).collect();
+            let list: String = others
+                .iter()
+                .map(|diff| format!("{}\0", diff.path))
+                .collect();
             self.in_work_tree()
                 .write(&self.root)
                 .index(&index)
@@ -244,7 +248,14 @@ impl DirSnapshots {
             command.run(&["update-index", "-z", "--index-info"]).await?;
         }
         if !list.is_empty() {
-            let args = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
+            let args = [
+                "update-index",
+                "--add",
+                "--remove",
+                "--replace",
+                "-z",
+                "--stdin",
+            ];
             self.in_work_tree().input(list).run(&args).await?;
         }
         let tree = self.private.command(&self.git).run(&["write-tree"]).await?;
@@ -305,7 +316,8 @@ impl DirSnapshots {
         for tree in trees {
             let name = format!("{tree}^{{tree}}");
             let command = self.private.command(&self.git);
-            let exists = is_hash(tree) && command.output(&["cat-file", "-e", &name]).await?.code == 0;
+            let exists =
+                is_hash(tree) && command.output(&["cat-file", "-e", &name]).await?.code == 0;
             if !exists {
                 return Err(Error::Path {
                     path: self.store.clone(),

@@ -109,15 +109,25 @@ fn conversation_is_listed_and_resumed_with_a_recap() {
     assert!(table.stdout.contains("What is"), "{table:?}");
 
     // Another agent has not seen the conversation.
-    let run = chat(&harness, &["--session", &id[..6]], "/agent player\n/agent echo\nAnd?\n");
+    let run = chat(
+        &harness,
+        &["--session", &id[..6]],
+        "/agent player\n/agent echo\nAnd?\n",
+    );
     assert_eq!(run.code, 0, "{run:?}");
-    assert!(run.stdout.contains("User: What is\nthis?\necho: What is"), "{run:?}");
+    assert!(
+        run.stdout.contains("User: What is\nthis?\necho: What is"),
+        "{run:?}"
+    );
     assert!(run.stdout.contains("The user now says:\n\nAnd?"), "{run:?}");
     // The scripted agent knows no session of another process.
     let run = chat(&harness, &["-a", "player"], "Hello\n");
     assert_eq!(run.code, 0, "{run:?}");
     let run = chat(&harness, &["--last"], "Once more\n");
-    assert!(run.stderr.contains("could not resume its session"), "{run:?}");
+    assert!(
+        run.stderr.contains("could not resume its session"),
+        "{run:?}"
+    );
     assert!(run.stdout.contains("Done **well**."), "{run:?}");
     let listed = harness.json(&["chat", "--list", "--json"]);
     assert_eq!(listed[0]["turns"].as_array().unwrap().len(), 2, "{listed}");
@@ -126,7 +136,11 @@ fn conversation_is_listed_and_resumed_with_a_recap() {
 #[test]
 fn task_has_the_conversation() {
     let harness = harness();
-    let run = chat(&harness, &["-a", "echo"], "Why red?\n/task Make it green\n/task\n");
+    let run = chat(
+        &harness,
+        &["-a", "echo"],
+        "Why red?\n/task Make it green\n/task\n",
+    );
     assert!(run.stderr.contains("added task 1: "), "{run:?}");
     let task = harness.json(&["task", "show", "1", "--json"]);
     let task = task.get("task").unwrap_or(&task);
@@ -146,7 +160,10 @@ fn exit_code_is_that_of_the_last_turn() {
     assert!(run.stderr.contains("too many requests"), "{run:?}");
     let run = chat(&harness, &["-a", "failing"], "fail\n/nonsense\nok\n");
     assert_eq!(run.code, 0, "{run:?}");
-    assert!(run.stderr.contains("error: no command /nonsense"), "{run:?}");
+    assert!(
+        run.stderr.contains("error: no command /nonsense"),
+        "{run:?}"
+    );
     for (args, problem) in [
         (&["--resume"][..], "needs a terminal"),
         (&["--last"], "no conversation in this directory"),

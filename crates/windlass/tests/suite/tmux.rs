@@ -74,7 +74,11 @@ impl Tmux {
 
     /// Returns the screen without empty lines at its end.
     pub(crate) fn screen(&self) -> String {
-        let output = self.command().args(["capture-pane", "-p"]).output().unwrap();
+        let output = self
+            .command()
+            .args(["capture-pane", "-p"])
+            .output()
+            .unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         text.trim_end().to_owned() + "\n"
     }

@@ -75,11 +75,13 @@ impl ChatLoop<'_> {
         self.say_goodbye(&conversation)?;
         // A person at the terminal has seen what failed.
         let is_script = self.output.is_some() && self.modes.is_none();
-        Ok(if is_script || exit == Exit::Interrupted && self.output.is_some() {
-            exit
-        } else {
-            Exit::Done
-        })
+        Ok(
+            if is_script || exit == Exit::Interrupted && self.output.is_some() {
+                exit
+            } else {
+                Exit::Done
+            },
+        )
     }
 
     /// Reads the next line. Returns `None` at the end.
@@ -254,7 +256,10 @@ impl ChatLoop<'_> {
             let count = record.turns.len();
             console.progress(
                 QUIET,
-                &format!("conversation {} with {count} turns; the last one:", record.id),
+                &format!(
+                    "conversation {} with {count} turns; the last one:",
+                    record.id
+                ),
             );
             let prompt = turn.prompt.lines().next().unwrap_or_default();
             console.line(&format!("{STRONG}› {}{STRONG:#}", escape_line(prompt)))?;

@@ -216,7 +216,8 @@ pub(super) async fn task(
         ));
     };
     let id = added.task.id;
-    let line = format!("added task {id}: windlass worker runs it, windlass task show {id} shows it");
+    let line =
+        format!("added task {id}: windlass worker runs it, windlass task show {id} shows it");
     context.console.progress(GOOD, &line);
     if last_change(record).is_some() {
         context.console.notice(
@@ -255,7 +256,11 @@ pub(super) fn none_stored() -> CliError {
 }
 
 /// Prints the conversations of a directory.
-pub(super) fn list(console: &Console, records: &[ChatRecord], is_json: bool) -> Result<Exit, CliError> {
+pub(super) fn list(
+    console: &Console,
+    records: &[ChatRecord],
+    is_json: bool,
+) -> Result<Exit, CliError> {
     if is_json {
         console.pretty_json(&records)?;
     } else if records.is_empty() {

@@ -50,8 +50,7 @@ pub(super) struct Conversation {
 impl Conversation {
     /// Opens a new conversation with an agent.
     pub(super) fn new(context: &ChatContext<'_>, agent: AgentConfig) -> Result<Self, CliError> {
-        let record =
-            ChatRecord::new(context.cwd.clone(), agent.name.clone(), agent.model.clone());
+        let record = ChatRecord::new(context.cwd.clone(), agent.name.clone(), agent.model.clone());
         Self::with_record(context, agent, record)
     }
 
@@ -82,7 +81,7 @@ impl Conversation {
     ) -> Result<Self, CliError> {
         let mut agent = context.agents.find(Some(&record.agent))?;
         agent.model = record.model.clone().or(agent.model);
-        let mut this = Self::with_record(context, agent, record)?;
+        let this = Self::with_record(context, agent, record)?;
         let notice = match this.record.agent_session.clone() {
             None => Some(format!(
                 "{} cannot resume sessions: it gets the conversation as text with the next prompt",
@@ -185,7 +184,11 @@ impl Conversation {
         if self.record.start_tree.is_none() {
             self.record.start_tree.clone_from(&self.before);
         }
-        let notes: String = self.notes.iter().map(|note| format!("({note})\n")).collect();
+        let notes: String = self
+            .notes
+            .iter()
+            .map(|note| format!("({note})\n"))
+            .collect();
         let text = format!("{notes}{text}");
         let timeout = context.timeout;
         let prompt = WarmPrompt {

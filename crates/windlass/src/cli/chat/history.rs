@@ -86,7 +86,10 @@ mod tests {
         other.add("second");
         other.add("second");
         other.add(&"x".repeat(MAX_ENTRY_BYTES + 1));
-        let entries: Vec<String> = PromptHistory::load(path.clone()).entries().cloned().collect();
+        let entries: Vec<String> = PromptHistory::load(path.clone())
+            .entries()
+            .cloned()
+            .collect();
         assert_eq!(entries, ["first\nline two", "second"]);
         let text: String = (0..MAX_ENTRIES + 9).map(|n| format!("\"{n}\"\n")).collect();
         std::fs::write(&path, text + "{damaged").unwrap();

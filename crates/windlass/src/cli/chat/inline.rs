@@ -9,11 +9,7 @@ const MAX_OPEN_SPAN: usize = 2000;
 
 /// Passes the parts of a line to `write`, with their styles, and returns how many bytes it used. As long as the line is
 /// not complete, a span that may still be closed is not used.
-pub(super) fn render(
-    line: &str,
-    is_complete: bool,
-    write: &mut dyn FnMut(&str, Style),
-) -> usize {
+pub(super) fn render(line: &str, is_complete: bool, write: &mut dyn FnMut(&str, Style)) -> usize {
     let mut at = 0;
     let mut before = ' ';
     while at < line.len() {

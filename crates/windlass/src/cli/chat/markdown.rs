@@ -313,7 +313,10 @@ mod tests {
         assert_eq!(rendered(text, 4, 20), expected);
         let long = "x".repeat(50);
         assert_eq!(rendered(&long, 7, 20), format!("{long}\n"));
-        assert_eq!(rendered("日本語 日本語 日本語 日本語", 2, 20), "日本語 日本語 日本語\n日本語\n");
+        assert_eq!(
+            rendered("日本語 日本語 日本語 日本語", 2, 20),
+            "日本語 日本語 日本語\n日本語\n"
+        );
     }
 
     #[test]

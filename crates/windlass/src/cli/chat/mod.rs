@@ -163,7 +163,12 @@ impl Chat {
             found
         } else if self.last {
             let records = context.store.list(&context.cwd);
-            Some(records.into_iter().next().ok_or_else(commands::none_stored)?)
+            Some(
+                records
+                    .into_iter()
+                    .next()
+                    .ok_or_else(commands::none_stored)?,
+            )
         } else if self.resume {
             match chat.pick().await? {
                 Some(record) => Some(record),
@@ -218,8 +223,11 @@ async fn open_snapshots(app: &App<'_>, state: &Path, cwd: &Path) -> Result<DirSn
     let config = app.config().map_err(|error| error.to_string())?;
     let sandbox = registry::sandbox(config).await?;
     let name = Sha256::digest(cwd.as_os_str().as_encoded_bytes());
-    let name: String = name.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let name: String = name
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     let opened = DirSnapshots::open(sandbox, &state.join("snapshots").join(name), cwd).await;
     opened.map_err(|error| error.to_string())
 }
-

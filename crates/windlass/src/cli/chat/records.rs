@@ -157,7 +157,9 @@ fn read(path: &Path) -> Option<ChatRecord> {
     file.take(MAX_RECORD_BYTES).read_to_string(&mut text).ok()?;
     let record: ChatRecord = serde_json::from_str(&text).ok()?;
     // The ID is a file name.
-    let is_own = path.file_stem().is_some_and(|stem| stem == record.id.as_str());
+    let is_own = path
+        .file_stem()
+        .is_some_and(|stem| stem == record.id.as_str());
     is_own.then_some(record)
 }
 

@@ -39,5 +39,7 @@ impl Drop for TerminalModes {
 pub(super) fn width() -> usize {
     let size = tcgetwinsize(stdout()).ok();
     let columns = size.map(|size| usize::from(size.ws_col));
-    columns.filter(|columns| *columns > 0).unwrap_or(DEFAULT_WIDTH)
+    columns
+        .filter(|columns| *columns > 0)
+        .unwrap_or(DEFAULT_WIDTH)
 }

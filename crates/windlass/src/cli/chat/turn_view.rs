@@ -283,7 +283,15 @@ fn output_text(output: &Value) -> String {
             texts.join("\n")
         }
         Value::Object(fields) => {
-            let keys = ["aggregated_output", "output", "text", "content", "stdout", "error", "message"];
+            let keys = [
+                "aggregated_output",
+                "output",
+                "text",
+                "content",
+                "stdout",
+                "error",
+                "message",
+            ];
             let found = keys.iter().find_map(|key| fields.get(*key));
             found.map(output_text).unwrap_or_default()
         }
@@ -321,7 +329,10 @@ mod tests {
         };
         check(json!("one\ntwo\n"), &["one", "two"]);
         check(json!("1\n2\n3\n4"), &["1", "2", "… 2 more lines"]);
-        check(json!([{ "type": "text", "text": "longer line" }]), &["longer…"]);
+        check(
+            json!([{ "type": "text", "text": "longer line" }]),
+            &["longer…"],
+        );
         check(json!({ "aggregated_output": "x", "exit_code": 0 }), &["x"]);
         check(json!({ "other": 1 }), &[]);
         check(Value::Null, &[]);
