@@ -212,6 +212,7 @@ impl Command {
         match self {
             Self::Task(tasks) => return tasks.needs_agents(),
             Self::Worker(worker) => return worker.is_service(),
+            Self::Chat(chat) => return chat.needs_agents(),
             _ => {}
         }
         if let Self::Review(review) = self {
@@ -264,12 +265,11 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
     if cli.command.offers_trust() && trust::offer(&app)? {
         app.reload();
     }
-    if let Command::Chat(chat) = &cli.command {
-        if chat.needs_agents() {
-            app = app.with_warm_agents(chat::PROCESS_IDLE).await;
-        }
-    } else if cli.command.needs_agents() {
-        app = app.with_local_agents().await;
+    if cli.command.needs_agents() {
+        app = match &cli.command {
+            Command::Chat(_) => app.with_warm_agents(chat::PROCESS_IDLE).await,
+            _ => app.with_local_agents().await,
+        };
     }
     match cli.command {
         Command::Demo(demo) => demo.run(&app).await,
