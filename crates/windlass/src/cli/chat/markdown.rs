@@ -164,41 +164,49 @@ fn merge(outer: Style, inner: Style) -> Style {
 fn start_of(line: &str, fence: Option<&str>, is_complete: bool) -> LineStart {
     let text = line.trim_start_matches(' ');
     let indent = line.len() - text.len();
-    if let Some(fence) = fence {
-        let is_end = text.starts_with(fence) && text.trim_end().chars().all(|c| fence.contains(c));
-        let may_be_end = fence.starts_with(text) || is_end;
-        return if is_complete && is_end {
-            LineStart::Fence(None)
-        } else if !is_complete && may_be_end {
-            LineStart::Undecided
-        } else {
-            LineStart::Verbatim(CODE)
-        };
+    let start = match fence {
+        Some(fence) => code_start(text, fence, is_complete),
+        None => block_start(text, indent),
+    };
+    match start {
+        LineStart::Undecided if is_complete => plain(indent),
+        // A longer line may still be something else.
+        LineStart::Fence(_) | LineStart::Rule if !is_complete => LineStart::Undecided,
+        start => start,
     }
-    let plain = LineStart::Text {
+}
+
+/// Returns how a line of plain text starts.
+fn plain(indent: usize) -> LineStart {
+    LineStart::Text {
         style: Style::new(),
         mark: " ".repeat(indent),
         used: indent,
-    };
+    }
+}
+
+/// Finds out whether a line in a code block ends the block.
+fn code_start(text: &str, fence: &str, is_complete: bool) -> LineStart {
+    let is_end = text.starts_with(fence) && text.trim_end().chars().all(|c| fence.contains(c));
+    if is_end {
+        LineStart::Fence(None)
+    } else if fence.starts_with(text) && !is_complete {
+        LineStart::Undecided
+    } else {
+        LineStart::Verbatim(CODE)
+    }
+}
+
+/// Finds out which block a line, without its indent, starts.
+fn block_start(text: &str, indent: usize) -> LineStart {
     let Some(first) = text.chars().next() else {
-        return if is_complete {
-            plain
-        } else {
-            LineStart::Undecided
-        };
+        return LineStart::Undecided;
     };
     let run = text.chars().take_while(|c| *c == first).count();
     let rest = &text[run * first.len_utf8()..];
-    let is_only_run = rest.is_empty();
-    let undecided_or = |other| {
-        if is_complete {
-            other
-        } else {
-            LineStart::Undecided
-        }
-    };
+    let spaces = " ".repeat(indent);
     match first {
-        '#' if is_only_run && run <= 6 => undecided_or(plain),
+        '#' if run <= 6 && rest.is_empty() => LineStart::Undecided,
         '#' if run <= 6 && rest.starts_with(' ') => LineStart::Text {
             style: if run == 1 {
                 HEADING.effects(Effects::BOLD | Effects::UNDERLINE)
@@ -208,45 +216,42 @@ fn start_of(line: &str, fence: Option<&str>, is_complete: bool) -> LineStart {
             mark: String::new(),
             used: indent + run + rest.len() - rest.trim_start_matches(' ').len(),
         },
-        '`' | '~' if run >= 3 => {
-            // Code on one line, such as ```x```, is not a block.
-            if first == '`' && rest.contains('`') {
-                return plain;
-            }
-            undecided_or(LineStart::Fence(Some(text[..run].to_owned())))
-        }
-        '`' | '~' if is_only_run => undecided_or(plain),
-        '-' | '*' | '_' if run >= 3 && rest.trim().is_empty() => undecided_or(LineStart::Rule),
-        '-' | '*' | '+' if is_only_run => undecided_or(plain),
+        // Code on one line, such as ```x```, is not a block.
+        '`' if run >= 3 && rest.contains('`') => plain(indent),
+        '`' | '~' if run >= 3 => LineStart::Fence(Some(text[..run].to_owned())),
+        '-' | '*' | '_' if run >= 3 && rest.trim().is_empty() => LineStart::Rule,
+        '`' | '~' | '-' | '*' | '+' if rest.is_empty() => LineStart::Undecided,
         '-' | '*' | '+' if run == 1 && rest.starts_with(' ') => LineStart::Text {
             style: Style::new(),
-            mark: format!("{}• ", " ".repeat(indent)),
+            mark: format!("{spaces}• "),
             used: indent + 2,
         },
-        '>' => match rest.chars().next() {
-            _ if run > 1 => plain,
-            None => undecided_or(plain),
+        '>' if run == 1 => match rest.chars().next() {
+            None => LineStart::Undecided,
             Some(next) => LineStart::Text {
                 style: QUIET,
-                mark: format!("{}│ ", " ".repeat(indent)),
+                mark: format!("{spaces}│ "),
                 used: indent + 1 + usize::from(next == ' '),
             },
         },
         '|' => LineStart::Verbatim(Style::new()),
-        '0'..='9' => {
-            let digits = text.chars().take_while(char::is_ascii_digit).count();
-            match text[digits..].as_bytes() {
-                _ if digits > 9 => plain,
-                [] | [b'.' | b')'] => undecided_or(plain),
-                [b'.' | b')', b' ', ..] => LineStart::Text {
-                    style: Style::new(),
-                    mark: format!("{}{} ", " ".repeat(indent), &text[..=digits]),
-                    used: indent + digits + 2,
-                },
-                _ => plain,
-            }
-        }
-        _ => plain,
+        '0'..='9' => numbered_start(text, indent),
+        _ => plain(indent),
+    }
+}
+
+/// Finds out whether a line that starts with a digit is an entry of a list.
+fn numbered_start(text: &str, indent: usize) -> LineStart {
+    let digits = text.chars().take_while(char::is_ascii_digit).count();
+    match text[digits..].as_bytes() {
+        _ if digits > 9 => plain(indent),
+        [] | [b'.' | b')'] => LineStart::Undecided,
+        [b'.' | b')', b' ', ..] => LineStart::Text {
+            style: Style::new(),
+            mark: format!("{}{} ", " ".repeat(indent), &text[..=digits]),
+            used: indent + digits + 2,
+        },
+        _ => plain(indent),
     }
 }
 

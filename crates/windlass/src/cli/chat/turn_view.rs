@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use windlass_acp::{ToolSummary, summarize_tool};
 use windlass_core::{
-    AgentEvent, ErrorCode, PermissionRequest, PlanEntry, PlanStatus, Usage, escape_control,
-    escape_line,
+    AgentEvent, Clock, ErrorCode, PermissionRequest, PlanEntry, PlanStatus, SystemClock, Usage,
+    escape_control, escape_line,
 };
 
 use super::diff_view;
@@ -32,7 +32,7 @@ pub(super) struct TurnView<'a> {
     cwd: &'a Path,
     agent: &'a str,
     spinner: Option<Spinner>,
-    started: Instant,
+    clock: SystemClock,
     text: Option<Markdown>,
     has_text: bool,
     tools: HashMap<String, (String, Value, ToolSummary)>,
@@ -46,7 +46,7 @@ impl<'a> TurnView<'a> {
             cwd,
             agent,
             spinner: None,
-            started: Instant::now(),
+            clock: SystemClock::new(),
             text: None,
             has_text: false,
             tools: HashMap::new(),
@@ -74,7 +74,7 @@ impl<'a> TurnView<'a> {
                     self.show_text(text)?;
                 }
                 self.end_text()?;
-                let line = summary(usage.as_ref(), self.started.elapsed());
+                let line = summary(usage.as_ref(), self.clock.elapsed());
                 self.console.progress(QUIET, &line);
             }
             AgentEvent::Error {
