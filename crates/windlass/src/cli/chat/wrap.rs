@@ -42,8 +42,7 @@ impl Wrapper {
 
     /// Sets what starts each line that continues this line.
     pub(super) fn set_indent(&mut self, indent: &str, style: Style) {
-        let shown = format!("{style}{indent}{style:#}");
-        self.indent = (shown, indent.width());
+        self.indent = (styled(indent, style), indent.width());
     }
 
     /// Writes text, which has no line ends.
@@ -102,11 +101,7 @@ impl Wrapper {
     }
 
     fn put(&mut self, text: &str, style: Style) {
-        if style == Style::new() {
-            self.out.push_str(text);
-        } else {
-            self.out.push_str(&format!("{style}{text}{style:#}"));
-        }
+        self.out.push_str(&styled(text, style));
         for c in text.chars() {
             self.column += c.width().unwrap_or(0);
             // The terminal itself continues a word that is wider than the line.
@@ -115,4 +110,12 @@ impl Wrapper {
             }
         }
     }
+}
+
+/// Returns text with its style, which spaces do not need.
+fn styled(text: &str, style: Style) -> String {
+    if style == Style::new() || text.trim().is_empty() {
+        return text.to_owned();
+    }
+    format!("{style}{text}{style:#}")
 }
