@@ -190,13 +190,16 @@ impl Conversation {
             .map(|note| format!("({note})\n"))
             .collect();
         let text = format!("{notes}{text}");
-        let timeout = context.timeout;
+        let prompt_of = |text: String| {
+            let prompt = Prompt::from(text);
+            match context.timeout {
+                Some(timeout) => prompt.with_timeout(timeout),
+                None => prompt,
+            }
+        };
         let prompt = WarmPrompt {
-            in_new_session: Some(Prompt {
-                text: recap::prompt(&self.record.turns, &text),
-                timeout,
-            }),
-            prompt: Prompt { text, timeout },
+            in_new_session: Some(prompt_of(recap::prompt(&self.record.turns, &text))),
+            prompt: prompt_of(text),
         };
         let turn = self
             .warm
