@@ -13,6 +13,7 @@ use crate::cli::app::App;
 use crate::cli::console::{Console, GOOD, QUIET};
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::queue::TaskQueue;
+use crate::cli::table::{self, Cell};
 
 /// Maximum number of lines of a diff.
 const MAX_DIFF_LINES: usize = 2000;
@@ -267,7 +268,11 @@ pub(super) fn list(
         console.line("no conversations in this directory; start one with: windlass chat")?;
     } else {
         let records = &records[..records.len().min(MAX_LISTED)];
-        console.table(["id", "last used", "agent", "title"], &rows(records))?;
+        let rows: Vec<[Cell; 4]> = rows(records)
+            .into_iter()
+            .map(|row| row.map(Cell::from))
+            .collect();
+        table::print(console, ["id", "last used", "agent", "title"], &rows)?;
     }
     Ok(Exit::Done)
 }
