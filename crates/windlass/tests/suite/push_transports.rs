@@ -31,8 +31,11 @@ impl Daemon {
         let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = free.local_addr().unwrap().port();
         drop(free);
-        let child = program("git")
-            .args(["daemon", "--reuseaddr", "--export-all"])
+        // The program itself: git would start it as a process of its own.
+        let programs = program("git").arg("--exec-path").output().unwrap().stdout;
+        let programs = String::from_utf8(programs).unwrap();
+        let child = program(&format!("{}/git-daemon", programs.trim()))
+            .args(["--reuseaddr", "--export-all"])
             .args(["--enable=receive-pack", "--listen=127.0.0.1"])
             .arg(format!("--port={port}"))
             .arg(format!("--base-path={}", root.display()))

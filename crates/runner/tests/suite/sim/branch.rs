@@ -15,12 +15,9 @@ use windlass_tasks::{
 
 use super::faults::Faults;
 use super::harness::Harness;
-use super::repo::Repo;
 
 /// The name of the branch.
-pub(crate) const BRANCH: &str = "main";
-/// The directory of every working copy of a merged commit.
-pub(crate) const LANDING_ROOT: &str = "/landing";
+const BRANCH: &str = "main";
 
 /// The branch, and everything that was tested.
 #[derive(Debug)]
@@ -30,27 +27,20 @@ pub(crate) struct Branch {
     /// Every commit that the branch had, in order.
     pub(crate) history: Mutex<Vec<String>>,
     green: Mutex<BTreeSet<Vec<String>>>,
-    /// Pairs of changes that are red together, by the names of their attempts.
+    /// Pairs of changes that are red together.
     bad: BTreeSet<(String, String)>,
-    /// The repository whose commits are the changes. Without one, the changes are the names of attempts.
-    repo: Option<Arc<Repo>>,
     faults: Arc<Faults>,
     clock: Arc<dyn Clock>,
 }
 
 impl Branch {
-    pub(crate) fn new(
-        harness: &Harness,
-        bad: BTreeSet<(String, String)>,
-        repo: Option<Arc<Repo>>,
-    ) -> Arc<Self> {
+    pub(crate) fn new(harness: &Harness, bad: BTreeSet<(String, String)>) -> Arc<Self> {
         let start = "start".to_owned();
         Arc::new(Self {
             commits: Mutex::new(BTreeMap::from([(start.clone(), Vec::new())])),
             history: Mutex::new(vec![start]),
             green: Mutex::default(),
             bad,
-            repo,
             faults: Arc::clone(&harness.faults),
             clock: Arc::clone(&harness.clock) as Arc<dyn Clock>,
         })
@@ -76,43 +66,8 @@ impl Branch {
     }
 
     fn is_green(&self, changes: &[String]) -> bool {
-        let names: Vec<String> = changes.iter().map(|change| self.name(change)).collect();
-        let has = |name: &String| names.contains(name);
+        let has = |name: &String| changes.contains(name);
         !self.bad.iter().any(|(one, two)| has(one) && has(two))
-    }
-
-    /// Returns the name of the attempt that made a change.
-    pub(crate) fn name(&self, change: &str) -> String {
-        let Some(repo) = &self.repo else {
-            return change.to_owned();
-        };
-        let commits = repo.commits.lock().unwrap();
-        let Some((_, message)) = commits.get(change) else {
-            return change.to_owned();
-        };
-        let trailer = |name: &str| {
-            let mut lines = message.lines().rev();
-            lines
-                .find_map(|line| line.strip_prefix(name))
-                .unwrap()
-                .to_owned()
-        };
-        format!(
-            "task {} attempt {}",
-            trailer("Task-Id: "),
-            trailer("Attempt: ")
-        )
-    }
-
-    /// Adds a change and what it contains.
-    fn add_change(&self, changes: &mut Vec<String>, change: &String) {
-        let contents = self.repo.as_ref().map(|repo| repo.contents.lock().unwrap());
-        let contents = contents.as_ref().and_then(|contents| contents.get(change));
-        for part in contents.into_iter().flatten().chain([change]) {
-            if !changes.contains(part) {
-                changes.push(part.clone());
-            }
-        }
     }
 
     /// A person commits something of their own.
@@ -169,7 +124,9 @@ impl LandingSite for SimSite {
             let mut changes = self.0.changes(&base);
             let before = changes.len();
             for change in request.commits {
-                self.0.add_change(&mut changes, change);
+                if !changes.contains(change) {
+                    changes.push(change.clone());
+                }
             }
             if changes.len() == before {
                 return Ok(MergeResult::Contained);
@@ -220,7 +177,7 @@ impl LandingCopy for SimCopy {
 
 impl WorkingCopy for BaseCopy {
     fn root(&self) -> &Path {
-        Path::new(LANDING_ROOT)
+        Path::new("/landing")
     }
 
     fn base(&self) -> &str {

@@ -38,25 +38,16 @@ fn p30_landing_seeds_second_half() {
 }
 
 fn run_seed(seed: u64) {
-    run_paused("landing", seed, full_run);
-}
-
-/// Runs one seed in a runtime of its own, whose time is simulated.
-pub(super) fn run_paused<F: Future<Output = ()>>(
-    what: &str,
-    seed: u64,
-    run: impl Fn(u64) -> F + std::panic::RefUnwindSafe,
-) {
     let result = std::panic::catch_unwind(|| {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
             .build()
             .unwrap();
-        runtime.block_on(run(seed));
+        runtime.block_on(full_run(seed));
     });
     if let Err(panic) = result {
-        eprintln!("{what} seed {seed} failed");
+        eprintln!("landing seed {seed} failed");
         std::panic::resume_unwind(panic);
     }
 }
@@ -141,7 +132,7 @@ async fn full_run(seed: u64) {
     let script = Arc::new(|_: usize| Action::NoChange);
     let harness = Arc::new(Harness::new(rng.u64(..), rates, script, true));
     let bad = add_landing_tasks(&harness, &mut rng);
-    let branch = Branch::new(&harness, bad, None);
+    let branch = Branch::new(&harness, bad);
     let stop = CancellationToken::new();
     let workers: Vec<_> = (0..rng.u32(1..4))
         .map(|_| {

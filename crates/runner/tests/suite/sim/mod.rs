@@ -21,7 +21,6 @@ mod store_stacks;
 mod store_steering;
 
 pub(crate) mod check;
-mod goals;
 pub(crate) mod interruption;
 mod landing;
 mod seeds;
