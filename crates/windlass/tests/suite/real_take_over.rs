@@ -148,22 +148,22 @@ fn person_continues_the_session(name: &str, model: &str) {
     }
 
     let mut terminal = Terminal::open(&harness, "task open 1 --agent --hand-back");
+    // Both programs ask whether the directory is trusted: Claude Code offers to exit first, Codex to continue.
+    let (claude_asks, codex_asks) = ("Yes,Itrustthisfolder", "Trustandcontinue");
     let is_ready = |terminal: &mut Terminal| {
         let text = terminal.text();
-        ["trustthisfolder", "Done."]
-            .iter()
-            .any(|part| text.contains(part))
+        let parts = [claude_asks, codex_asks, "Done."];
+        parts.iter().any(|part| text.contains(part))
     };
     terminal.until("the program starts", is_ready, |_| {});
-    if terminal.text().contains("trustthisfolder") {
+    if terminal.text().contains(claude_asks) {
         terminal.type_keys("\x1b[B");
-        terminal.type_keys("\r");
-        terminal.until(
-            "the session is shown",
-            |it| it.text().contains("Done."),
-            |_| {},
-        );
     }
+    if !terminal.text().contains("Done.") {
+        terminal.type_keys("\r");
+    }
+    let is_shown = |terminal: &mut Terminal| terminal.text().contains("Done.");
+    terminal.until("the session is shown", is_shown, |_| {});
     let said = |terminal: &mut Terminal| terminal.text().contains("Saythird.");
     terminal.until("the prompt", said, |it| it.type_keys("Say third."));
     // An answer may be needed for a permission, too.
