@@ -165,7 +165,11 @@ fn person_continues_the_session(name: &str, model: &str) {
     let is_shown = |terminal: &mut Terminal| terminal.text().contains("Done.");
     terminal.until("the session is shown", is_shown, |_| {});
     let said = |terminal: &mut Terminal| terminal.text().contains("Saythird.");
-    terminal.until("the prompt", said, |it| it.type_keys("Say third."));
+    terminal.until("the prompt", said, |it| {
+        // Codex may offer another model first.
+        it.type_keys("\x1b");
+        it.type_keys("Say third.");
+    });
     // An answer may be needed for a permission, too.
     let is_answered = |terminal: &mut Terminal| terminal.text().contains("Thirditis.");
     terminal.until("the answer", is_answered, |it| it.type_keys("\r"));
@@ -188,11 +192,13 @@ fn person_continues_the_session(name: &str, model: &str) {
 }
 
 #[test]
+#[ignore = "full: starts the real Codex on a terminal"]
 fn person_continues_a_session_of_codex() {
     person_continues_the_session("codex", "model = \"gpt-5.5\"\n");
 }
 
 #[test]
+#[ignore = "full: starts the real Claude Code on a terminal"]
 fn person_continues_a_session_of_claude() {
     person_continues_the_session("claude", "");
 }
