@@ -45,6 +45,7 @@ const ROUTES: &[(&str, &str, &str)] = &[
     ("post", "/tasks/{id}/retry", "work"),
     ("post", "/tasks/{id}/accept", "approve"),
     ("post", "/tasks/{id}/merge", "approve"),
+    ("post", "/tasks/{id}/push", "approve"),
     ("get", "/schedules", "read"),
     ("get", "/tasks/{id}/messages", "read"),
     ("post", "/tasks/{id}/messages", "work"),

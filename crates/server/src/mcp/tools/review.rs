@@ -14,12 +14,9 @@ use crate::error::ApiError;
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Decision {
-    /// Decides nothing.
     #[default]
     Comment,
-    /// The task gets a new attempt with the comments.
     RequestChanges,
-    /// The change is good.
     Approve,
 }
 
@@ -54,7 +51,7 @@ pub(super) struct ReviewTask {
     id: TaskId,
     /// The version that was looked at: the number of the attempt. It must be the newest.
     attempt: AttemptNumber,
-    /// The decision; without it, the review only comments.
+    /// The decision: request_changes starts a new attempt with the comments, comment decides nothing.
     #[serde(default)]
     decision: Decision,
     /// The comment on the whole change.
