@@ -17,7 +17,7 @@ use crate::tool_view;
 use crate::updates::UpdateWriter;
 
 /// How long a request waits for the events before it, which are on another way to the client. A composite may hold
-/// its events back, so this is not for ever.
+/// its events back, so this does not last forever.
 const EVENT_WAIT: Duration = Duration::from_millis(200);
 /// Maximum number of requests of one turn that are remembered.
 const MAX_SEEN: usize = 1024;

@@ -24,7 +24,7 @@ use crate::{
 const DEBOUNCE: Duration = Duration::from_millis(10);
 /// How long no task is claimed after an error of the store or the workspace.
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
-/// After so many failed claims in a row, a worker that runs `once` gives up.
+/// The number of failed claims in a row after which a worker that runs `once` ends.
 const MAX_CLAIM_ERRORS: u32 = 3;
 
 /// Page size and maximum number of pages when listing the tasks whose clones must be kept.

@@ -33,7 +33,7 @@ impl WorkerReport {
         listener: Option<&dyn LandingListener>,
     ) {
         for report in reports {
-            // A change that waits is looked at again and again.
+            // A change that waits is checked repeatedly.
             let is_known = self.landings.contains(&report);
             let is_same = |one: &LandingReport| one.task == report.task;
             if matches!(report.result, LandingResult::Waits(_)) {

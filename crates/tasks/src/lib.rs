@@ -72,7 +72,7 @@ pub use notification::{
     NotificationState,
 };
 pub use project::{Issue, NewIssue, NewProject, Project};
-pub use proof::{Proof, TestSummary, Warning, WarningKind};
+pub use proof::{Proof, ProvedPart, TestSummary, Warning, WarningKind};
 pub use push::{NewPush, Push, PushClaim, PushEnd, PushRef, PushState};
 pub use record::{Correction, TestCase, TestCounts, TestResult, TestStatus};
 pub use review::{
@@ -92,7 +92,8 @@ pub use task::{
     WorkerKind,
 };
 pub use verifier::{
-    BaseTests, Baseline, Check, CheckRequest, Obstacle, TestPlan, TestRun, Verifier,
+    BaseTests, Baseline, Check, CheckRequest, Obstacle, SubProject, TestPlan, TestRun, TestedPart,
+    Verifier,
 };
 pub use workspace::{
     Change, Commit, FileAction, FileChange, Opened, StaleCopy, StartPoint, WorkingCopy, Workspace,

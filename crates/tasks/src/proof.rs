@@ -23,6 +23,9 @@ pub struct Proof {
     pub tree: String,
     /// The test command.
     pub command: Vec<String>,
+    /// The part of a monorepo that was tested. `None` if the repository was tested as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<ProvedPart>,
     /// The exit code: zero.
     pub exit_code: i32,
     /// The counts of the run.
@@ -58,6 +61,15 @@ impl Proof {
     pub fn needs_review(&self) -> bool {
         !self.warnings.is_empty()
     }
+}
+
+/// The projects of a monorepo that a proof is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProvedPart {
+    /// Their directories.
+    pub projects: Vec<String>,
+    /// The command that tests the whole repository.
+    pub whole: Vec<String>,
 }
 
 /// One test run, without its output.

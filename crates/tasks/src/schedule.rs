@@ -1,4 +1,4 @@
-//! Schedules: tasks that are added again and again.
+//! Schedules: tasks that are added repeatedly.
 
 use serde::{Deserialize, Serialize};
 use windlass_core::Timestamp;

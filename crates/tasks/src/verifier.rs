@@ -30,7 +30,8 @@ pub trait Verifier: fmt::Debug + Send + Sync {
         Box::pin(async { Ok(()) })
     }
 
-    /// Tests a commit of a working copy in a fresh checkout. Failing tests are a result, not an error.
+    /// Tests a commit of a working copy in a fresh checkout. Failing tests are a result, not an error. If the
+    /// baseline has projects, those that the change touches are tested, with their dependents.
     fn check<'a>(
         &'a self,
         copy: &'a dyn WorkingCopy,
@@ -60,6 +61,20 @@ pub struct Baseline {
     /// Why the tests cannot run at all, whatever the change is.
     #[serde(default)]
     pub obstacle: Option<Obstacle>,
+    /// The projects of a monorepo that can be tested one by one. Empty if the repository is tested as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub projects: Vec<SubProject>,
+}
+
+/// One project of a monorepo, as the base commit has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubProject {
+    /// Its directory, relative to the root of the repository.
+    pub dir: String,
+    /// The command that tests it, started in the root of the repository.
+    pub command: Vec<String>,
+    /// The directories of the projects whose manifests refer to it.
+    pub dependents: Vec<String>,
 }
 
 /// Why tests cannot run, with a proposal.
@@ -96,6 +111,24 @@ pub struct Check {
     pub base_tests: BaseTests,
     /// What the changed files give a reviewer to look at.
     pub warnings: Vec<Warning>,
+    /// The part of a monorepo that was tested. `None` if all of it was.
+    pub part: Option<Box<TestedPart>>,
+}
+
+impl Check {
+    /// Returns what the runs are compared with: the baseline of the tested part, or else that of the request.
+    pub fn baseline<'a>(&'a self, whole: &'a Baseline) -> &'a Baseline {
+        self.part.as_ref().map_or(whole, |part| &part.baseline)
+    }
+}
+
+/// The projects of a monorepo that a change touches, and their tests before the change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TestedPart {
+    /// Their directories.
+    pub projects: Vec<String>,
+    /// Their tests on the base.
+    pub baseline: Baseline,
 }
 
 /// The run with the tests, runner configuration and scripts of the base.

@@ -38,9 +38,7 @@ pub use merge::{MergeOutcome, Merged};
 pub use nested::new_repositories;
 pub use setup::{Preparation, Source};
 pub use snapshots::{DirSnapshots, Restored, Snapshot};
-pub use test_runner::{
-    SubProject, TestProposal, TestRunner, TestSettings, commands_for, propose_tests, sub_projects,
-};
+pub use test_runner::{TestProposal, TestRunner, TestSettings, propose_tests};
 pub use verify::Verification;
 pub use versions::ReadCheckout;
 

@@ -114,7 +114,7 @@ async fn wait_for_update(
     })
 }
 
-/// A conflict in words.
+/// Describes a conflict as text.
 struct About {
     /// Its first sentence, which identifies it.
     head: String,

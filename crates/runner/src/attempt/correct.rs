@@ -201,6 +201,7 @@ async fn check(
         return Ok(passed(None));
     };
     let check = run_and_record_tests(attempt, working_copy, &commit, baseline).await?;
+    let baseline = check.baseline(baseline);
     let rules = TestRules {
         named: &attempt.task.tests,
         edits_tests: attempt.task.edits_tests,
@@ -244,6 +245,12 @@ async fn run_and_record_tests(
     let runner = attempt.runner;
     attempt.report_activity("tests", "running the tests").await;
     let span = attempt.trace.span("tests");
+    // The named tests may be in any project.
+    let whole = (!attempt.task.tests.is_empty()).then(|| Baseline {
+        projects: Vec::new(),
+        ..baseline.clone()
+    });
+    let baseline = whole.as_ref().unwrap_or(baseline);
     let request = CheckRequest {
         commit,
         command: &baseline.result.command,
@@ -251,6 +258,10 @@ async fn run_and_record_tests(
         edits_tests: attempt.task.edits_tests,
     };
     let check = runner.verifier.check(working_copy, request).await?;
+    if let Some(part) = &check.part {
+        let line = format!("tested {} only", part.projects.join(", "));
+        attempt.report_activity("tests", line).await;
+    }
     let result = &check.own.result;
     span.finish(|node| {
         node.exit_code = result.exit_code;

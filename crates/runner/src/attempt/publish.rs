@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
 use windlass_tasks::{
-    AttemptNumber, BaseTests, Baseline, Commit, Outcome, Proof, TaskId, TestSummary, Warning,
-    WarningKind, WorkingCopy,
+    AttemptNumber, BaseTests, Baseline, Commit, Outcome, Proof, ProvedPart, TaskId, TestSummary,
+    Warning, WarningKind, WorkingCopy,
 };
 
 use super::correct::{PassedTests, VerifiedChange};
@@ -219,6 +219,13 @@ fn proof(
     tests: PassedTests,
 ) -> Proof {
     let PassedTests { check, verdict } = tests;
+    let part = check.part.as_ref().map(|part| ProvedPart {
+        projects: part.projects.clone(),
+        whole: baseline.result.command.clone(),
+    });
+    let baseline = check.baseline(baseline);
+    let summary = TestSummary::new(&baseline.result, None);
+    let setup = baseline.setup.clone();
     let mut warnings = verdict.warnings;
     let agent = attempt.task.kind.agent_id();
     let open_network = &attempt.runner.settings.open_network;
@@ -238,8 +245,9 @@ fn proof(
         commit: commit.id.clone(),
         tree: commit.tree.clone(),
         base_tests: base_tests.map(|result| TestSummary::new(result, verdict.base_cases)),
-        baseline: Some(TestSummary::new(&baseline.result, None)),
-        setup: baseline.setup.clone(),
+        baseline: Some(summary),
+        setup,
+        part,
         cases: verdict.cases,
         exit_code: own.exit_code.unwrap_or_default(),
         command: own.command,

@@ -55,14 +55,19 @@ pub(super) async fn test(
         return Ok(TestVerdict::Green);
     };
     let verifier = &runner.verifier;
-    let baseline = verifier.baseline(working_copy, &proof.command).await?;
+    // A proof of a part of a monorepo says nothing about what the other changes touch.
+    let command = proof
+        .part
+        .as_ref()
+        .map_or(&proof.command, |part| &part.whole);
+    let baseline = verifier.baseline(working_copy, command).await?;
     if let Some(obstacle) = &baseline.obstacle {
         return Ok(TestVerdict::CannotRun(obstacle.reason.clone()));
     }
     let edits_tests = changes.iter().any(|one| one.task.edits_tests);
     let request = CheckRequest {
         commit,
-        command: &proof.command,
+        command,
         baseline: &baseline,
         edits_tests,
     };
@@ -76,9 +81,10 @@ pub(super) async fn test(
         named: &named,
         edits_tests,
     };
+    let baseline = check.baseline(&baseline);
     let result = &check.own.result;
     Ok(
-        match judge(rules, &baseline, &check, &change.weakened_tests) {
+        match judge(rules, baseline, &check, &change.weakened_tests) {
             Verdict::Red(reasons) => TestVerdict::Red {
                 reason: failure_summary(result, &reasons),
                 cases: new_failures(&baseline.result, result),

@@ -115,20 +115,17 @@ pub(super) async fn invalid_task_is_rejected(on: StoreUnderTest) -> CaseResult {
         project_id: ProjectId::from(999),
         ..valid()
     };
-    let result = on.store.enqueue(vec![valid(), unknown_project]).await;
-    check!(
-        matches!(result, Err(StoreError::NotFound { .. })),
-        "{result:?}"
-    );
     let waits = NewTask {
         dependencies: vec![Dependency::Task(TaskId::from(999))],
         ..valid()
     };
-    let result = on.store.enqueue(vec![valid(), waits]).await;
-    check!(
-        matches!(result, Err(StoreError::NotFound { .. })),
-        "{result:?}"
-    );
+    for new in [unknown_project, waits] {
+        let result = on.store.enqueue(vec![valid(), new]).await;
+        check!(
+            matches!(result, Err(StoreError::NotFound { .. })),
+            "{result:?}"
+        );
+    }
     same!(
         on.store.tasks(TaskFilter::default()).await?,
         vec![],
@@ -139,24 +136,20 @@ pub(super) async fn invalid_task_is_rejected(on: StoreUnderTest) -> CaseResult {
 
 pub(super) async fn missing_records_return_not_found(on: StoreUnderTest) -> CaseResult {
     let store = &on.store;
+    let (task, blocker) = (TaskId::from(7), BlockerId::from(7));
+    let text = "green".to_owned();
     let errors = [
-        store.task(TaskId::from(7)).await.err(),
+        store.task(task).await.err(),
         store.project(ProjectId::from(7)).await.err(),
         store.issue(IssueId::from(7)).await.err(),
-        store.cancel(TaskId::from(7)).await.err(),
-        store.retry(TaskId::from(7), false).await.err(),
-        store.proof(TaskId::from(7)).await.err(),
-        store.test_results(TaskId::from(7)).await.err(),
+        store.cancel(task).await.err(),
+        store.retry(task, false).await.err(),
+        store.proof(task).await.err(),
+        store.test_results(task).await.err(),
         store.approval(ApprovalId::from(7)).await.err(),
-        store
-            .answer_blocker(BlockerId::from(7), "green".to_owned())
-            .await
-            .err(),
+        store.answer_blocker(blocker, text).await.err(),
         store.trace("7".to_owned()).await.err(),
-        store
-            .add_dependency(TaskId::from(7), TaskId::from(8))
-            .await
-            .err(),
+        store.add_dependency(task, TaskId::from(8)).await.err(),
     ];
     for error in errors {
         check!(
@@ -198,10 +191,8 @@ pub(super) async fn claim_follows_priority_step_and_id(on: StoreUnderTest) -> Ca
         let task = claimed(&on.store).await?.task;
         same!((task.priority, task.workflow_step), step, "number {at}");
         if at > 0 && wanted[at - 1] == step {
-            check!(
-                Some(task.id) > last,
-                "the older of two equal tasks comes first"
-            );
+            let is_newer = Some(task.id) > last;
+            check!(is_newer, "the older of two equal tasks comes first");
         }
         last = Some(task.id);
     }
@@ -330,6 +321,7 @@ pub(super) fn proof() -> Proof {
         commit: "c".repeat(40),
         tree: "d".repeat(40),
         command: vec!["cargo".to_owned(), "test".to_owned()],
+        part: None,
         exit_code: 0,
         counts: TestCounts {
             passed: 3,

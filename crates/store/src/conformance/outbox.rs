@@ -125,7 +125,7 @@ pub(super) async fn failed_push_is_due_later_or_waits_for_a_person(
     };
     let push = on.store.claim_push(this).await?;
     check!(push.is_some(), "a person may try at any time");
-    // A clock that was set back must not delay a push for ever.
+    // A clock that was set back must not delay a push forever.
     let year = Duration::from_secs(365 * 24 * 60 * 60);
     on.clocks.database.advance(year);
     on.store

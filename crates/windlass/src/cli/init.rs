@@ -71,7 +71,15 @@ fn text(backends: &[&str], tests: Option<&TestProposal>) -> String {
         text.push_str(&format!("default_agent = \"{first}\"\n"));
     }
     if let Some(tests) = tests {
-        text.push_str(&format!("\n[tests]\ncommand = {}\n", list(&tests.command)));
+        text.push_str("\n[tests]\n");
+        if tests.projects.is_empty() {
+            text.push_str(&format!("command = {}\n", list(&tests.command)));
+        } else {
+            text.push_str(&format!(
+                "# A change is tested in the projects that it touches: {:?}.\n# Set `command` to test everything.\n",
+                tests.projects
+            ));
+        }
         if let Some(setup) = &tests.setup {
             text.push_str(
                 "# Prepares a fresh checkout, with network access. Later ones share the result.\n",
@@ -105,6 +113,12 @@ fn test_lines(tests: Option<&TestProposal>) -> Vec<String> {
         return vec!["tests: not detected; set `tests.command`".to_owned()];
     };
     let mut lines = vec![format!("tests: {}", tests.command.join(" "))];
+    if !tests.projects.is_empty() {
+        let projects = tests.projects.join(", ");
+        lines.push(format!(
+            "projects: {projects}; a change is tested in those that it touches"
+        ));
+    }
     lines.extend(
         tests
             .setup
@@ -129,6 +143,7 @@ mod tests {
                 "-c".into(),
                 r#"pip install -e '.[a]' "b\c""#.into(),
             ]),
+            projects: Vec::new(),
         };
         let text = text(&["codex"], Some(&tests));
         let table: toml::Table = text.parse().unwrap();
@@ -136,5 +151,17 @@ mod tests {
         assert_eq!(read("command"), tests.command);
         assert_eq!(Some(read("setup")), tests.setup);
         assert_eq!(table["default_agent"].as_str(), Some("codex"));
+    }
+
+    #[test]
+    fn command_of_a_monorepo_is_left_to_detection() {
+        let tests = TestProposal {
+            command: vec!["everything".into()],
+            setup: Some(vec!["install".into()]),
+            projects: vec!["api".into(), "a\nb".into()],
+        };
+        let table: toml::Table = text(&[], Some(&tests)).parse().unwrap();
+        let tests = table["tests"].as_table().unwrap();
+        assert_eq!(tests.keys().collect::<Vec<_>>(), ["setup"]);
     }
 }

@@ -24,6 +24,14 @@ pub(super) fn proof_lines(proof: &Proof) -> Vec<(&'static str, String)> {
     if !proof.setup.is_empty() {
         lines.push(("setup", proof.setup.join(" ")));
     }
+    if let Some(part) = &proof.part {
+        let line = format!(
+            "{} only; all: {}",
+            part.projects.join(", "),
+            part.whole.join(" ")
+        );
+        lines.push(("projects", line));
+    }
     let own = run_line(&proof.command, Some(proof.exit_code), proof.counts);
     lines.push(("tests", own));
     lines.extend(proof.cases.iter().flat_map(case_lines));

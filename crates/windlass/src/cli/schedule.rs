@@ -1,4 +1,4 @@
-//! `windlass schedule`: tasks that are added again and again.
+//! `windlass schedule`: tasks that are added repeatedly.
 
 use clap::{Args, Subcommand};
 use windlass_core::{Clock, SystemClock, Timestamp, escape_line};

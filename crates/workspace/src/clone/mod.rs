@@ -47,7 +47,7 @@ pub(crate) use checkout::{Checkout, CheckoutSource};
 pub(crate) use clones_dir::ClonesDir;
 pub(crate) use copied::copied_files;
 pub(crate) use landing_copy::TestCopy;
-pub(crate) use open::{OpenClone, cache_dir, test_command};
+pub(crate) use open::{OpenClone, cache_dir, detected_tests};
 pub(crate) use origin::{KEPT_REFS, Origin, kept_ref};
 pub use prepared::{Prepared, readable_dirs};
 pub(crate) use prepared::{git_dirs, prepared, private_git, record};

@@ -16,7 +16,7 @@ use super::{Clones, lfs, names, submodules};
 use crate::error::{Error, Result};
 use crate::git::{PrivateGitDir, Repository, has_no_tags, small_file, write};
 use crate::stack::StackedBase;
-use crate::test_runner::detect;
+use crate::test_runner::{DetectedCommands, detect};
 
 /// Where the clone came from, in the directory of Windlass's own files.
 pub(super) const ORIGIN_FILE: &str = "origin";
@@ -194,8 +194,9 @@ async fn populate(
         &[&private_git, &agent_git],
     )?;
     write_shared(&meta, &private_git)?;
-    if let Some(command) = detect::command(&work) {
-        write(&meta.join("tests"), &command.join("\n"))?;
+    if let Some(detected) = detect::commands(&work) {
+        let text = serde_json::to_string(&detected).unwrap_or_default();
+        write(&meta.join("tests"), &text)?;
     }
     let new_clone = NewClone {
         work,
@@ -286,10 +287,9 @@ pub(crate) fn shared_object_dirs(root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the command that tested the project before any attempt changed the clone at `root`.
-pub(crate) fn test_command(root: &Path) -> Option<Vec<String>> {
-    let text = small_file(&meta_path(root, "tests")?)?;
-    Some(text.lines().map(str::to_owned).collect())
+/// Returns how the project was tested before any attempt changed the clone at `root`.
+pub(crate) fn detected_tests(root: &Path) -> Option<DetectedCommands> {
+    serde_json::from_str(&small_file(&meta_path(root, "tests")?)?).ok()
 }
 
 /// Returns the directory for what the tests of the clone at `root` download; `None` if `root` is

@@ -45,6 +45,7 @@ impl Judge {
         let baseline = Baseline {
             obstacle: obstacle(&checkout.work, &result, &self.tests.settings),
             setup: self.tests.settings.setup.clone().unwrap_or_default(),
+            projects: self.projects(&checkout.work, command),
             result,
         };
         // What keeps tests from running may be fixed outside the repository, so it is not kept.

@@ -9,6 +9,7 @@ mod inline;
 mod manifest;
 mod obstacle;
 mod overlay;
+mod part;
 mod rerun;
 mod roles;
 mod signs;
@@ -61,6 +62,15 @@ impl Judge {
         let git = &self.clones.git;
         let trees = (copy.base(), commit.tree.as_str());
         let files = changed_files(git, &source.git, trees, request.command).await?;
+        let part = self.touched_part(copy, &files, request.baseline).await?;
+        let request = match &part {
+            Some(part) => CheckRequest {
+                command: &part.baseline.result.command,
+                baseline: &part.baseline,
+                ..request
+            },
+            None => request,
+        };
         let own = self.run(&source, &commit.tree, request).await?;
         let overlay = Overlay::new(&files);
         let base_tests = if request.edits_tests {
@@ -78,6 +88,7 @@ impl Judge {
             own,
             base_tests,
             warnings: signs::warnings(&files, request.edits_tests),
+            part: part.map(Box::new),
         })
     }
 

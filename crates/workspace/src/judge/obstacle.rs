@@ -116,15 +116,25 @@ fn meaningful_lines(result: &TestResult) -> String {
 
 /// Returns `true` if the settings are already those that would be proposed.
 fn is_configured(root: &Path, current: &TestSettings) -> bool {
-    propose_tests(root).is_some_and(|TestProposal { command, setup }| {
-        current.command == Some(command) && current.setup == setup
+    propose_tests(root).is_some_and(|proposal| {
+        let is_detected = current.command.is_none() && !proposal.projects.is_empty();
+        (is_detected || current.command == Some(proposal.command))
+            && current.setup == proposal.setup
     })
 }
 
 /// Returns settings that would let the tests of a project run, as lines of TOML, from the project's files.
 pub fn proposed_settings(root: &Path) -> Option<String> {
-    let TestProposal { command, setup } = propose_tests(root)?;
+    let TestProposal {
+        command,
+        setup,
+        projects,
+    } = propose_tests(root)?;
     let list = |args: Vec<String>| toml::Value::from(args).to_string();
-    let (command, setup) = (list(command), list(setup?));
+    let setup = list(setup?);
+    if !projects.is_empty() {
+        return Some(format!("[tests]\nsetup = {setup}"));
+    }
+    let command = list(command);
     Some(format!("[tests]\ncommand = {command}\nsetup = {setup}"))
 }

@@ -17,13 +17,14 @@ use std::path::{Path, PathBuf};
 use windlass_sandbox::Sandbox;
 use windlass_tasks::{TestPlan, TestResult};
 
-use crate::clone::test_command;
+use crate::clone;
 use crate::error::{Error, Result};
 
 pub(crate) use caches::{CACHES, CacheSharing};
 pub(crate) use run::run_setup;
 
-pub use detect::{SubProject, TestProposal, commands_for, propose_tests, sub_projects};
+pub(crate) use detect::{DetectedCommands, combined, sub_projects, touched};
+pub use detect::{TestProposal, propose_tests};
 pub use settings::TestSettings;
 
 /// Detects a project's test command and runs it.
@@ -67,9 +68,9 @@ impl TestRunner {
             .command
             .clone()
             .filter(|command| !command.is_empty());
-        let command = configured
-            .or_else(|| test_command(root))
-            .or_else(|| detect::command(root));
+        let detected = || clone::detected_tests(root).or_else(|| detect::commands(root));
+        let setup = self.settings.setup_command();
+        let command = configured.or_else(|| Some(detected()?.after(setup)));
         command.map_or(TestPlan::Unknown, TestPlan::Command)
     }
 

@@ -11,6 +11,7 @@ use windlass_tasks::{TestCase, TestCounts, TestNoteKind, TestResult, TestStatus}
 
 use super::TestRunner;
 use super::caches::BuildCaches;
+use super::detect::split;
 use super::output::OutputLog;
 use super::parse::TestOutputParser;
 use super::parsed::ParsedRun;
@@ -18,7 +19,7 @@ use super::report::{GoEvents, Report, Reports};
 use super::runner::Runner;
 use super::verdict::{Evidence, Verdict};
 use crate::clone::{prepared, readable_dirs};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Variables that make tools non-interactive: no colors, no prompts, no watch mode.
 const VARIABLES: &[(&str, &str)] = &[
@@ -53,14 +54,12 @@ const BOTH_STREAMS: &str = r#"exec "$@" 2>&1"#;
 const MAX_FIRST_LINES: usize = 10;
 const MAX_LAST_LINES: usize = 20;
 
-/// The output of a command and how it ended.
+/// What is known of a command that has ended.
 struct CommandRun {
     exit: ExitStatus,
     parsed: Vec<ParsedRun>,
     /// What events in the output say.
     events: Option<Report>,
-    output: String,
-    output_sha256: String,
 }
 
 /// Runs the command, after `setup` if the checkout is not prepared.
@@ -71,26 +70,57 @@ pub(super) async fn run(tests: &TestRunner, root: &Path, command: &[String]) -> 
         return Ok(failed);
     }
     let caches = BuildCaches::new(tests, root)?;
+    let mut output = OutputLog::default();
+    // The projects of a monorepo are tested one by one: each runner writes its own report.
+    let Some(parts) = split(command) else {
+        let (exit, verdict) = run_part(tests, root, command, &caches, &mut output).await?;
+        return Ok(result(command, exit, output, verdict));
+    };
+    let mut whole: Option<(ExitStatus, Verdict)> = None;
+    for part in parts {
+        let (mut exit, verdict) =
+            run_part(tests, root, &part.command, &caches, &mut output).await?;
+        let mut verdict = verdict.of_project(&part.dir);
+        if let Some((first, before)) = whole.take() {
+            exit = both(first, exit);
+            verdict = before.and(verdict);
+        }
+        whole = Some((exit, verdict));
+    }
+    match whole {
+        Some((exit, verdict)) => Ok(result(command, exit, output, verdict)),
+        None => Err(Error::repository(root, "has no test command")),
+    }
+}
+
+/// Runs one command, and reads its reports.
+async fn run_part(
+    tests: &TestRunner,
+    root: &Path,
+    command: &[String],
+    caches: &BuildCaches,
+    output: &mut OutputLog,
+) -> Result<(ExitStatus, Verdict)> {
     let reports = Reports::new(root, command)?;
     let network = tests.settings.network;
-    let mut run = run_command(
-        tests,
-        root,
-        &reports.command,
-        network,
-        &caches,
-        Some(&reports),
-    )
-    .await?;
+    let words = &reports.command;
+    let run = run_command(tests, root, words, network, caches, Some(&reports), output).await?;
     let mut evidence = Evidence {
         success: run.exit.success(),
         runner: reports.runner,
         is_requested: reports.is_requested,
-        output: std::mem::take(&mut run.parsed),
+        output: run.parsed,
         reports: reports.read(),
     };
-    evidence.reports.extend(run.events.take());
-    Ok(result(command, run, Verdict::new(evidence)))
+    evidence.reports.extend(run.events);
+    Ok((run.exit, Verdict::new(evidence)))
+}
+
+/// Returns how two commands ended, one after the other: as the first that failed.
+fn both(first: ExitStatus, second: ExitStatus) -> ExitStatus {
+    let duration = first.duration + second.duration;
+    let exit = if first.success() { second } else { first };
+    ExitStatus { duration, ..exit }
 }
 
 /// Runs `setup`, if there is one, with network access. Returns a result only if it failed.
@@ -99,9 +129,10 @@ pub(crate) async fn run_setup(tests: &TestRunner, root: &Path) -> Result<Option<
         return Ok(None);
     };
     let caches = BuildCaches::new(tests, root)?;
-    let run = run_command(tests, root, setup, true, &caches, None).await?;
+    let mut output = OutputLog::default();
+    let run = run_command(tests, root, setup, true, &caches, None, &mut output).await?;
     let failed = !run.exit.success();
-    Ok(failed.then(|| setup_failed(setup, run)))
+    Ok(failed.then(|| setup_failed(setup, run.exit, output)))
 }
 
 async fn run_command(
@@ -111,6 +142,7 @@ async fn run_command(
     network: bool,
     caches: &BuildCaches,
     reports: Option<&Reports>,
+    output: &mut OutputLog,
 ) -> Result<CommandRun> {
     // The tests run in a clone, which may be changed freely.
     let mut profile = Profile::test()
@@ -156,12 +188,16 @@ async fn run_command(
             spec = spec.env(name, value);
         }
     }
-    read(tests.sandbox.spawn(spec)?, events).await
+    read(tests.sandbox.spawn(spec)?, events, output).await
 }
 
 /// Reads the output of a command until it and every process it started have ended.
-async fn read(mut child: Child, mut events: Option<GoEvents>) -> Result<CommandRun> {
-    let (mut parser, mut output) = (TestOutputParser::new(), OutputLog::default());
+async fn read(
+    mut child: Child,
+    mut events: Option<GoEvents>,
+    output: &mut OutputLog,
+) -> Result<CommandRun> {
+    let mut parser = TestOutputParser::new();
     // After a read error there is no more output; the exit status follows below.
     while let Ok(Some(line)) = child.stdout.next().await {
         let text = line.text();
@@ -175,7 +211,6 @@ async fn read(mut child: Child, mut events: Option<GoEvents>) -> Result<CommandR
         }
     }
     let exit = child.wait().await?;
-    let (output, output_sha256) = output.finish();
     Ok(CommandRun {
         exit,
         parsed: parser.finish(),
@@ -183,13 +218,16 @@ async fn read(mut child: Child, mut events: Option<GoEvents>) -> Result<CommandR
             runner: Runner::Go,
             content: Ok(run),
         }),
-        output,
-        output_sha256,
     })
 }
 
-fn result(command: &[String], run: CommandRun, mut verdict: Verdict) -> TestResult {
-    let exit = run.exit;
+fn result(
+    command: &[String],
+    exit: ExitStatus,
+    output: OutputLog,
+    mut verdict: Verdict,
+) -> TestResult {
+    let (output, output_sha256) = output.finish();
     let counts = verdict.counts;
     let status = match exit.reason {
         ExitReason::Deadline | ExitReason::Stalled => TestStatus::Timeout,
@@ -215,9 +253,7 @@ fn result(command: &[String], run: CommandRun, mut verdict: Verdict) -> TestResu
         );
     }
     if status != TestStatus::Passed && verdict.failures.is_empty() {
-        verdict
-            .failures
-            .push(output_tail(command, &run.output, exit));
+        verdict.failures.push(output_tail(command, &output, exit));
     }
     TestResult {
         command: command.to_vec(),
@@ -228,14 +264,14 @@ fn result(command: &[String], run: CommandRun, mut verdict: Verdict) -> TestResu
         cases: verdict.cases,
         notes: verdict.notes,
         duration_ms: milliseconds(exit.duration),
-        output: run.output,
-        output_sha256: run.output_sha256,
+        output,
+        output_sha256,
     }
 }
 
 /// Returns the result for a failed setup: the tests did not run.
-fn setup_failed(setup: &[String], run: CommandRun) -> TestResult {
-    let mut result = result(setup, run, Verdict::default());
+fn setup_failed(setup: &[String], exit: ExitStatus, output: OutputLog) -> TestResult {
+    let mut result = result(setup, exit, output, Verdict::default());
     if result.status != TestStatus::Timeout {
         result.status = TestStatus::Error;
     }

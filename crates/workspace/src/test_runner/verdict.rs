@@ -75,7 +75,41 @@ impl Verdict {
         self.notes.iter().any(|note| note.kind == kind)
     }
 
-    /// Puts a report in the place of the output of its runner.
+    /// Puts the directory of a project before the names of its cases: other projects may have the same names.
+    pub(super) fn of_project(mut self, dir: &str) -> Self {
+        let rename = |name: &str| format!("{dir} {name}");
+        for case in &mut self.failures {
+            case.name = rename(&case.name);
+        }
+        self.cases = self.cases.map(|cases| {
+            let mut renamed = CaseResults::default();
+            for (name, status) in cases.iter() {
+                renamed.insert(rename(name), status);
+            }
+            renamed
+        });
+        for note in &mut self.notes {
+            note.detail = format!("{dir}: {}", note.detail);
+        }
+        self
+    }
+
+    /// Adds the result of another project. The cases are known if those of both are.
+    pub(super) fn and(mut self, other: Self) -> Self {
+        add(&mut self.counts, other.counts);
+        self.failures.extend(other.failures);
+        self.failures.truncate(MAX_FAILURES);
+        self.notes.extend(other.notes);
+        self.cases = self.cases.zip(other.cases).map(|(mut all, cases)| {
+            for (name, status) in cases.iter() {
+                all.insert(name, status);
+            }
+            all
+        });
+        self
+    }
+
+    /// Replaces the output of a runner by its report.
     fn merge(&mut self, mut report: ParsedRun, runs: &mut Vec<ParsedRun>) {
         runs.retain(|run| run.runner != Runner::Unknown);
         let same = runs.iter().position(|run| run.runner == report.runner);

@@ -68,6 +68,7 @@ fn own(own: TestRun) -> Check {
         own,
         base_tests: BaseTests::Same,
         warnings: Vec::new(),
+        part: None,
     }
 }
 
@@ -83,6 +84,7 @@ fn check(before: TestResult, check: Check, named: &[&str], expected: &str) {
         result: before,
         setup: Vec::new(),
         obstacle: None,
+        projects: Vec::new(),
     };
     let text = match judge(rules, &baseline, &check, &[]) {
         Verdict::Green(verdict) => {

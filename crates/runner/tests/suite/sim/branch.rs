@@ -243,6 +243,7 @@ impl Verifier for PairTests {
                 result: result(true),
                 setup: Vec::new(),
                 obstacle: None,
+                projects: Vec::new(),
             })
         }))
     }
@@ -270,6 +271,7 @@ impl Verifier for PairTests {
                 },
                 base_tests: BaseTests::Same,
                 warnings: Vec::new(),
+                part: None,
             })
         })
     }

@@ -75,6 +75,7 @@ fn complete_all(harness: &Harness) {
             tree: commit.clone(),
             commit,
             command: vec!["check".to_owned()],
+            part: None,
             exit_code: 0,
             counts: TestCounts::default(),
             log_sha256: String::new(),

@@ -373,6 +373,7 @@ impl Verifier for SimTests {
                 result: test_result(&self.0.base_text.lock().unwrap()),
                 setup: Vec::new(),
                 obstacle: self.0.obstacle.lock().unwrap().clone(),
+                projects: Vec::new(),
             })
         }))
     }
@@ -409,6 +410,7 @@ impl Verifier for SimTests {
                 },
                 base_tests: BaseTests::Same,
                 warnings: Vec::new(),
+                part: None,
             })
         })
     }

@@ -38,6 +38,7 @@ function proofCard(proof) {
         ['Base', h('code', { title: proof.base }, shortHash(proof.base))],
         ['Tree', h('code', { title: proof.tree }, shortHash(proof.tree))],
         ['Command', h('code', {}, proof.command.join(' '))],
+        ['Projects', proof.part && `${proof.part.projects.join(', ')} only`],
         ['Setup', proof.setup?.length > 0 && h('code', {}, proof.setup.join(' '))],
         ['Exit code', String(proof.exit_code)],
         ...caseRows(proof.cases),

@@ -122,6 +122,9 @@ pub(crate) struct Proof {
     commit: String,
     tree: String,
     command: Vec<String>,
+    /// The part of a monorepo that was tested. Absent if the repository was tested as a whole.
+    #[schema(nullable = false)]
+    part: Option<ProvedPart>,
     exit_code: i32,
     counts: TestCounts,
     log_sha256: String,
@@ -139,6 +142,14 @@ pub(crate) struct Proof {
     lines: Option<u64>,
     /// Milliseconds since the Unix epoch.
     at: u64,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct ProvedPart {
+    /// The directories of the tested projects.
+    projects: Vec<String>,
+    /// The command that tests the whole repository.
+    whole: Vec<String>,
 }
 
 #[derive(ToSchema)]

@@ -70,7 +70,7 @@ pub(crate) struct AgentMessage {
     attempt: Option<u32>,
 }
 
-/// A task that is added again and again.
+/// A task that is added repeatedly.
 #[derive(ToSchema)]
 pub(crate) struct Schedule {
     id: i64,

@@ -21,7 +21,7 @@ use git::UserGit;
 pub(super) const LEASE: Duration = Duration::from_secs(10 * 60);
 /// Delays between tries of a push that failed for a reason that may pass.
 const RETRIES: Backoff = Backoff::new(Duration::from_secs(30), Duration::from_secs(60 * 60));
-/// After so many tries, a person must look at it. That is after about a day.
+/// The number of tries after which a person must look at it. That is after about a day.
 const MAX_TRIES: u32 = 30;
 
 /// Pushes branches, and opens pull requests.

@@ -45,7 +45,12 @@ impl Invocation {
                 passing: Passing::Direct(at),
             });
         }
-        let script = script::find(root, &words)?;
+        // A project in a directory of a monorepo.
+        let dir = |word: &&str| word.strip_prefix("--chdir=").map(|dir| root.join(dir));
+        let script = match (words.first(), words.get(1).and_then(dir)) {
+            (Some(&"env"), Some(dir)) => script::find(&dir, &words[2..])?,
+            _ => script::find(root, &words)?,
+        };
         Some(Self {
             runner: script.runner,
             command: command.to_vec(),

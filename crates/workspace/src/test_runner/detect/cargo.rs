@@ -17,6 +17,12 @@ pub(super) fn member_command(member: &ProjectDir) -> Option<Argv> {
     Some(argv(&format!("{COMMAND} --package={name}")))
 }
 
+/// Returns `true` if the root of a workspace has no package, so that all tests are those of members.
+pub(super) fn is_only_workspace(dir: &ProjectDir) -> bool {
+    let manifest = dir.toml("Cargo.toml");
+    manifest.contains_key("workspace") && !manifest.contains_key("package")
+}
+
 /// Returns the patterns of the members of a workspace.
 pub(super) fn workspace_patterns(dir: &ProjectDir) -> Vec<String> {
     let manifest = dir.toml("Cargo.toml");

@@ -4,6 +4,7 @@
 //! names: of targets, extras, requirements and directories.
 
 mod cargo;
+mod dependents;
 mod go;
 mod java;
 mod monorepo;
@@ -18,11 +19,33 @@ mod tests;
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+use windlass_tasks::SubProject;
+
 use project_dir::ProjectDir;
 use proposal::Detected;
 
-pub use monorepo::{SubProject, commands_for};
+pub(crate) use monorepo::{combined, split, touched};
 pub use proposal::TestProposal;
+
+/// The commands of a repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DetectedCommands {
+    /// The test command on a machine that has everything installed.
+    pub(crate) installed: Vec<String>,
+    /// The set-up, and the test command after it.
+    pub(crate) prepared: Option<(Vec<String>, Vec<String>)>,
+}
+
+impl DetectedCommands {
+    /// Returns the test command after this set-up.
+    pub(crate) fn after(self, setup: Option<&[String]>) -> Vec<String> {
+        match self.prepared {
+            Some((known, command)) if Some(known.as_slice()) == setup => command,
+            _ => self.installed,
+        }
+    }
+}
 
 /// The detection of each kind of project, the first match counts.
 const DETECTORS: [fn(&ProjectDir) -> Option<Detected>; 7] = [
@@ -35,40 +58,76 @@ const DETECTORS: [fn(&ProjectDir) -> Option<Detected>; 7] = [
     scripts::detect,
 ];
 
-/// Returns the command that tests the repository on a machine that has everything installed.
-pub(crate) fn command(root: &Path) -> Option<Vec<String>> {
-    detect(root).map(|detected| detected.installed)
+/// Returns how the repository is tested and set up.
+pub(crate) fn commands(root: &Path) -> Option<DetectedCommands> {
+    let Detected {
+        installed,
+        proposal,
+    } = detect(root)?;
+    Some(DetectedCommands {
+        installed,
+        prepared: proposal.setup.map(|setup| (setup, proposal.command)),
+    })
 }
 
 /// Returns a test command and the set-up for a fresh checkout, if the files suggest any.
 pub fn propose_tests(root: &Path) -> Option<TestProposal> {
-    detect(root).map(|detected| detected.proposal)
+    let mut proposal = detect(root)?.proposal;
+    let projects = monorepo_projects(root).into_iter();
+    proposal.projects = projects.map(|(dir, _)| dir.name).collect();
+    Some(proposal)
 }
 
-/// Returns the projects of a repository: its root, the members of its workspace, and projects in
-/// other directories. See [`commands_for`].
-pub fn sub_projects(root: &Path) -> Vec<SubProject> {
+/// Returns the projects of a monorepo that this command, which was detected, tests together. Empty if it is another
+/// command, or if the tests of the root may test anything.
+pub(crate) fn sub_projects(root: &Path, command: &[String]) -> Vec<SubProject> {
+    let Some(whole) = detect(root) else {
+        return Vec::new();
+    };
+    let is_prepared = whole.proposal.command == command;
+    if !is_prepared && whole.installed != command {
+        return Vec::new();
+    }
+    let (dirs, found): (Vec<ProjectDir>, Vec<Detected>) =
+        monorepo_projects(root).into_iter().unzip();
+    let dependents = dependents::dependents(&dirs);
+    let names = |indexes: Vec<usize>| indexes.into_iter().map(|at| dirs[at].name.clone());
+    let all = dirs.iter().zip(found).zip(dependents);
+    all.map(|((dir, found), dependents)| SubProject {
+        dir: dir.name.clone(),
+        command: if is_prepared {
+            found.proposal.command
+        } else {
+            found.installed
+        },
+        dependents: names(dependents).collect(),
+    })
+    .collect()
+}
+
+/// Returns the projects that are tested one by one: the members of a workspace, and those in directories of their
+/// own. Empty if there is only one, or if the root has tests that are not those of a member.
+fn monorepo_projects(root: &Path) -> Vec<(ProjectDir, Detected)> {
     let top = ProjectDir::new(root, "");
+    let whole = detect_in(&top);
+    if whole.is_some() && !cargo::is_only_workspace(&top) && !node::is_only_workspace(&top) {
+        return Vec::new();
+    }
     let dirs = monorepo::directories(&top);
     let dirs: Vec<ProjectDir> = dirs.iter().map(|dir| ProjectDir::new(root, dir)).collect();
-    let whole = detect_in(&top);
-    let mut found = Vec::new();
-    if let Some(whole) = &whole {
-        found.push(SubProject {
-            dir: String::new(),
-            tests: whole.proposal.clone(),
-        });
-        found.extend(monorepo::members(&top, whole, &dirs));
-    }
-    for (dir, detected) in separate(&dirs) {
-        if !found.iter().any(|project| project.dir == dir.name) {
-            found.push(SubProject {
-                dir: dir.name.clone(),
-                tests: detected.in_dir(&dir.name).proposal,
-            });
+    let mut found: Vec<(ProjectDir, Detected)> = Vec::new();
+    match whole {
+        // The command of the root tests its members only.
+        Some(whole) => found.extend(monorepo::members(&top, &whole, &dirs)),
+        None => {
+            for (dir, detected) in separate(&dirs) {
+                found.push((dir.clone(), detected.in_dir(&dir.name)));
+            }
         }
     }
-    found.sort_by(|a, b| a.dir.cmp(&b.dir));
+    if found.len() < 2 {
+        found.clear();
+    }
     found
 }
 

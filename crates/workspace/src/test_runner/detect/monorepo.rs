@@ -1,7 +1,11 @@
 //! Repositories with several projects.
 
+use std::collections::BTreeSet;
+
+use windlass_tasks::SubProject;
+
 use super::project_dir::ProjectDir;
-use super::proposal::{Detected, TestProposal, line, shell};
+use super::proposal::{Detected, TestProposal, line, shell, unquote};
 use super::{cargo, node};
 
 /// How deep a project may be in a repository.
@@ -24,42 +28,83 @@ const SKIPPED: &[&str] = &[
     "venv",
 ];
 
-/// One project of a repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SubProject {
-    /// Its directory, relative to the root of the repository. Empty for the root.
-    pub dir: String,
-    /// How it is tested. The commands are started in the root of the repository.
-    pub tests: TestProposal,
-}
-
-/// Returns the commands that test what these paths belong to: each path belongs to the project with
-/// the deepest directory above it. Without paths, and for a path outside all projects, all projects
-/// count.
-pub fn commands_for<'p>(projects: &'p [SubProject], paths: &[&str]) -> Vec<&'p TestProposal> {
+/// Returns the projects that a change of these paths touches, with everything that depends on them. Each path belongs
+/// to the project with the deepest directory above it. Returns `None` if all projects are touched, or if a path is
+/// outside of all projects.
+pub(crate) fn touched<'p>(
+    projects: &'p [SubProject],
+    paths: &[&str],
+) -> Option<Vec<&'p SubProject>> {
     let contains = |project: &SubProject, path: &str| {
         let rest = path.strip_prefix(&project.dir);
-        project.dir.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    let mut touched = vec![false; projects.len()];
+    let mut touched = BTreeSet::new();
     for path in paths {
-        let above = projects.iter().enumerate();
-        let above = above.filter(|(_, project)| contains(project, path));
-        match above.max_by_key(|(_, project)| project.dir.len()) {
-            Some((index, _)) => touched[index] = true,
-            None => touched.fill(true),
+        let above = projects.iter().filter(|project| contains(project, path));
+        touched.insert(above.max_by_key(|project| project.dir.len())?.dir.as_str());
+    }
+    let mut pending: Vec<&str> = touched.iter().copied().collect();
+    while let Some(dir) = pending.pop() {
+        let project = projects.iter().find(|project| project.dir == dir);
+        for dependent in project.into_iter().flat_map(|project| &project.dependents) {
+            if touched.insert(dependent) {
+                pending.push(dependent);
+            }
         }
     }
-    let root = projects.iter().position(|project| project.dir.is_empty());
-    match root {
-        // The root tests everything.
-        Some(root) if paths.is_empty() || touched[root] => vec![&projects[root].tests],
-        None if paths.is_empty() => projects.iter().map(|project| &project.tests).collect(),
-        _ => {
-            let touched = projects.iter().zip(touched).filter(|(_, touched)| *touched);
-            touched.map(|(project, _)| &project.tests).collect()
-        }
+    let found = projects
+        .iter()
+        .filter(|project| touched.contains(project.dir.as_str()));
+    let found: Vec<&SubProject> = found.collect();
+    (!found.is_empty() && found.len() < projects.len()).then_some(found)
+}
+
+/// Returns a command that runs all of these, also if one fails.
+pub(crate) fn combined(commands: &[&[String]]) -> Vec<String> {
+    if let [one] = commands {
+        return one.to_vec();
     }
+    let lines = commands
+        .iter()
+        .map(|command| format!("{} || status=$?", line(command)));
+    let lines: Vec<String> = lines.collect();
+    shell(format!("status=0; {}; exit $status", lines.join("; ")))
+}
+
+/// One command of [`combined`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CommandPart {
+    /// The directory of the project, or the command itself.
+    pub(crate) dir: String,
+    pub(crate) command: Vec<String>,
+}
+
+/// Returns the commands of which [`combined`] made this one. `None` for any other command.
+pub(crate) fn split(command: &[String]) -> Option<Vec<CommandPart>> {
+    let [sh, flag, script] = command else {
+        return None;
+    };
+    if (sh.as_str(), flag.as_str()) != ("sh", "-c") {
+        return None;
+    }
+    let lines = script.strip_prefix("status=0; ")?;
+    let lines = lines.strip_suffix(" || status=$?; exit $status")?;
+    let parts = lines.split(" || status=$?; ").map(unquote);
+    let parts: Vec<Vec<String>> = parts.collect::<Option<_>>()?;
+    let slices: Vec<&[String]> = parts.iter().map(Vec::as_slice).collect();
+    if parts.len() < 2 || combined(&slices) != command {
+        return None;
+    }
+    let with_dir = parts.into_iter().map(|command| {
+        let option = command.get(1).filter(|_| command[0] == "env");
+        let dir = option.and_then(|word| word.strip_prefix("--chdir="));
+        CommandPart {
+            dir: dir.map_or_else(|| command.join(" "), str::to_owned),
+            command,
+        }
+    });
+    Some(with_dir.collect())
 }
 
 /// Combines several commands to one that runs all of them, also if one fails.
@@ -71,13 +116,7 @@ pub(super) fn combine(all: Vec<Detected>) -> Option<Detected> {
         return Some(first);
     }
     let all = || std::iter::once(&first).chain(&rest);
-    let run_all = |commands: Vec<&[String]>| {
-        let lines = commands
-            .iter()
-            .map(|command| format!("{} || status=$?", line(command)));
-        let lines: Vec<String> = lines.collect();
-        shell(format!("status=0; {}; exit $status", lines.join("; ")))
-    };
+    let run_all = |commands: Vec<&[String]>| combined(&commands);
     let setups: Vec<String> = all()
         .filter_map(|detected| detected.proposal.setup.as_deref())
         .map(line)
@@ -87,12 +126,17 @@ pub(super) fn combine(all: Vec<Detected>) -> Option<Detected> {
         proposal: TestProposal {
             command: run_all(all().map(|detected| &*detected.proposal.command).collect()),
             setup: (!setups.is_empty()).then(|| shell(setups.join(" && "))),
+            projects: Vec::new(),
         },
     })
 }
 
 /// Returns the members of a workspace in the root, with the set-up of the root.
-pub(super) fn members(root: &ProjectDir, whole: &Detected, all: &[ProjectDir]) -> Vec<SubProject> {
+pub(super) fn members(
+    root: &ProjectDir,
+    whole: &Detected,
+    all: &[ProjectDir],
+) -> Vec<(ProjectDir, Detected)> {
     let rust = cargo::workspace_patterns(root);
     let javascript = node::workspace_patterns(root);
     let matches = |patterns: &[String], dir: &str| {
@@ -112,13 +156,8 @@ pub(super) fn members(root: &ProjectDir, whole: &Detected, all: &[ProjectDir]) -
             () => None,
         };
         if let Some(command) = command {
-            found.push(SubProject {
-                dir: dir.name.clone(),
-                tests: TestProposal {
-                    command,
-                    setup: whole.proposal.setup.clone(),
-                },
-            });
+            let setup = whole.proposal.setup.clone();
+            found.push((dir.clone(), Detected::new(command, setup)));
         }
     }
     found
@@ -194,42 +233,74 @@ fn matches_name(pattern: &str, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn project(dir: &str) -> SubProject {
+    fn project((dir, dependents): &(&str, &[&str])) -> SubProject {
         SubProject {
-            dir: dir.into(),
-            tests: TestProposal {
-                command: vec![format!("test-{dir}")],
-                setup: None,
-            },
+            dir: (*dir).into(),
+            command: vec![format!("test-{dir}")],
+            dependents: dependents.iter().map(|dir| (*dir).into()).collect(),
         }
     }
 
     #[track_caller]
-    fn check(projects: &[&str], paths: &[&str], expected: &[&str]) {
-        let projects: Vec<SubProject> = projects.iter().map(|dir| project(dir)).collect();
-        let found = commands_for(&projects, paths);
-        let found: Vec<&str> = found.iter().map(|tests| &*tests.command[0]).collect();
-        assert_eq!(found, expected, "{paths:?}");
+    fn check(projects: &[(&str, &[&str])], paths: &[&str], expected: Option<&[&str]>) {
+        let projects: Vec<SubProject> = projects.iter().map(project).collect();
+        let found = touched(&projects, paths);
+        let found = found.map(|all| all.into_iter().map(|project| project.dir.clone()));
+        let found: Option<Vec<String>> = found.map(Iterator::collect);
+        assert_eq!(
+            found.as_deref(),
+            expected
+                .map(|all| all.iter().map(|dir| (*dir).to_owned()).collect::<Vec<_>>())
+                .as_deref(),
+            "{paths:?}"
+        );
     }
 
     #[test]
-    fn commands_are_those_of_the_touched_projects() {
-        let apart = ["api", "web", "web/admin"];
-        check(&apart, &["api/main.py"], &["test-api"]);
-        check(&apart, &["api/a", "web/b"], &["test-api", "test-web"]);
-        check(&apart, &["web/admin/x.ts"], &["test-web/admin"]);
-        check(
-            &apart,
-            &["webhook/x"],
-            &["test-api", "test-web", "test-web/admin"],
-        );
-        check(&apart, &[], &["test-api", "test-web", "test-web/admin"]);
-        let workspace = ["", "crates/a", "crates/b"];
-        check(&workspace, &["crates/a/src/lib.rs"], &["test-crates/a"]);
-        check(&workspace, &["crates/a/x", "Cargo.toml"], &["test-"]);
-        check(&workspace, &["crates/ab/x"], &["test-"]);
-        check(&workspace, &[], &["test-"]);
-        check(&[], &["x"], &[]);
+    fn touched_projects_are_those_of_the_paths_and_their_dependents() {
+        let apart: [(&str, &[&str]); 4] = [
+            ("api", &[]),
+            ("lib", &["api"]),
+            ("web", &[]),
+            ("web/admin", &[]),
+        ];
+        check(&apart, &["api/main.py"], Some(&["api"]));
+        check(&apart, &["api/a", "web/b"], Some(&["api", "web"]));
+        check(&apart, &["web/admin/x.ts"], Some(&["web/admin"]));
+        check(&apart, &["lib/x.py"], Some(&["api", "lib"]));
+        // Outside of all projects, everywhere, and nowhere.
+        check(&apart, &["webhook/x"], None);
+        check(&apart, &["api/a", "README.md"], None);
+        check(&apart, &["lib/a", "web/b", "web/admin/c"], None);
+        check(&apart, &[], None);
+        check(&[], &["x"], None);
+        // Indirectly, and in a circle.
+        let chain: [(&str, &[&str]); 4] = [("a", &["b"]), ("b", &["c"]), ("c", &["a"]), ("d", &[])];
+        check(&chain, &["a/x"], Some(&["a", "b", "c"]));
+        check(&chain, &["d/x"], Some(&["d"]));
+    }
+
+    #[test]
+    fn combined_commands_can_be_split() {
+        let own = |words: &[&str]| -> Vec<String> {
+            words.iter().map(|word| (*word).to_owned()).collect()
+        };
+        let first = own(&["env", "--chdir=a b", ".venv/bin/python", "-m", "pytest"]);
+        let second = own(&["npm", "test", "it's; x || status=$?", "", "\"$HOME\""]);
+        let both = combined(&[&first, &second]);
+        let parts = split(&both).unwrap();
+        assert_eq!(parts[0].dir, "a b");
+        assert_eq!([&parts[0].command, &parts[1].command], [&first, &second]);
+        // Other commands, and scripts that only look like it, are run as they are.
+        for script in [
+            "status=0; a || status=$?; exit $status",
+            "status=0; a $(b) || status=$?; c || status=$?; exit $status",
+            "status=0; a  b || status=$?; c || status=$?; exit $status",
+            "status=0; a || status=$?; c || status=$?; exit 0",
+        ] {
+            assert_eq!(split(&own(&["sh", "-c", script])), None, "{script}");
+        }
+        assert_eq!(split(&first), None);
     }
 
     #[test]

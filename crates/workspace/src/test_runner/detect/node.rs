@@ -53,6 +53,12 @@ pub(super) fn member_command(root: &ProjectDir, member: &ProjectDir) -> Option<A
     })
 }
 
+/// Returns `true` if the root of a workspace has no test script, so that all tests are those of members.
+pub(super) fn is_only_workspace(dir: &ProjectDir) -> bool {
+    let package = dir.json("package.json");
+    !workspace_patterns(dir).is_empty() && !has_test_script(&package)
+}
+
 /// Returns the patterns of the members of a workspace.
 pub(super) fn workspace_patterns(dir: &ProjectDir) -> Vec<String> {
     let package = dir.json("package.json");

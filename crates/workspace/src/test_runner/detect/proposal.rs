@@ -10,6 +10,9 @@ pub struct TestProposal {
     pub command: Vec<String>,
     /// The command that prepares a checkout. `None` if nothing needs to be installed.
     pub setup: Option<Vec<String>>,
+    /// The directories of the projects of a monorepo, which are tested one by one if no command is configured. Empty
+    /// if the repository is tested as a whole.
+    pub projects: Vec<String>,
 }
 
 /// What the files of a project suggest.
@@ -25,7 +28,11 @@ impl Detected {
     pub(super) fn new(command: Argv, setup: Option<Argv>) -> Self {
         Self {
             installed: command.clone(),
-            proposal: TestProposal { command, setup },
+            proposal: TestProposal {
+                command,
+                setup,
+                projects: Vec::new(),
+            },
         }
     }
 
@@ -34,12 +41,13 @@ impl Detected {
         if dir.is_empty() {
             return self;
         }
-        let TestProposal { command, setup } = self.proposal;
+        let TestProposal { command, setup, .. } = self.proposal;
         Self {
             installed: in_dir(self.installed, dir),
             proposal: TestProposal {
                 command: in_dir(command, dir),
                 setup: setup.map(|setup| in_dir(setup, dir)),
+                projects: Vec::new(),
             },
         }
     }
@@ -62,6 +70,23 @@ pub(super) fn quote(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Returns the words of a line that [`line`] wrote. `None` if a quote is not closed.
+pub(super) fn unquote(line: &str) -> Option<Argv> {
+    let mut words = vec![String::new()];
+    let mut is_quoted = false;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        let word = words.last_mut()?;
+        match c {
+            '\'' => is_quoted = !is_quoted,
+            '\\' if !is_quoted => word.push(chars.next()?),
+            ' ' if !is_quoted => words.push(String::new()),
+            _ => word.push(c),
+        }
+    }
+    (!is_quoted).then_some(words)
 }
 
 /// Joins a command to a line of a script.

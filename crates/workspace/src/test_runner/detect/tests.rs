@@ -18,7 +18,7 @@ fn repository(files: Files<'_>) -> tempfile::TempDir {
 #[track_caller]
 fn check(files: Files<'_>, expected: &str) {
     let dir = repository(files);
-    let detected = command(dir.path()).map(|args| args.join(" "));
+    let detected = commands(dir.path()).map(|found| found.installed.join(" "));
     assert_eq!(detected.unwrap_or_default(), expected, "{files:?}");
 }
 
@@ -242,43 +242,107 @@ fn several_projects_are_tested_together() {
     );
     check(&files[2..4], "env --chdir=web npm test");
     let dir = repository(&files);
-    let projects = sub_projects(dir.path());
-    let dirs: Vec<&str> = projects.iter().map(|project| &*project.dir).collect();
-    assert_eq!(dirs, ["api", "web"]);
-    let found = commands_for(&projects, &["web/src/a.ts"]);
-    assert_eq!(found.len(), 1);
-    assert_eq!(found[0].command.join(" "), "env --chdir=web npm test");
-    let setup = found[0].setup.as_ref().unwrap().join(" ");
-    assert_eq!(setup, "env --chdir=web npm ci --no-audit --no-fund");
+    assert_eq!(propose_tests(dir.path()).unwrap().projects, ["api", "web"]);
+    assert_eq!(
+        projects(&dir, &commands(dir.path()).unwrap().installed),
+        [
+            ("api", "env --chdir=api python3 -m pytest", ""),
+            ("web", "env --chdir=web npm test", "")
+        ]
+        .map(own)
+    );
+    let proposal = propose_tests(dir.path()).unwrap();
+    let prepared = projects(&dir, &proposal.command);
+    assert_eq!(prepared[0].1, "env --chdir=api .venv/bin/python -m pytest");
+    // The command after the set-up is used only with this set-up.
+    let detected = commands(dir.path()).unwrap();
+    let setup = proposal.setup.as_deref();
+    assert_eq!(detected.clone().after(setup), proposal.command);
+    assert_eq!(detected.clone().after(None), detected.installed);
+    let other = ["true".to_owned()];
+    assert_eq!(detected.clone().after(Some(&other)), detected.installed);
+    // Another command tests what it says.
+    assert_eq!(projects(&dir, &other), []);
+}
+
+fn own((dir, command, dependents): (&str, &str, &str)) -> (String, String, String) {
+    (dir.to_owned(), command.to_owned(), dependents.to_owned())
+}
+
+/// Returns the directories, commands and dependents of the projects.
+fn projects(dir: &tempfile::TempDir, command: &[String]) -> Vec<(String, String, String)> {
+    let found = sub_projects(dir.path(), command).into_iter();
+    found
+        .map(|one| (one.dir, one.command.join(" "), one.dependents.join(" ")))
+        .collect()
 }
 
 #[test]
-fn members_of_a_workspace_have_the_setup_of_the_root() {
+fn members_of_a_workspace_are_tested_alone_unless_the_root_has_tests() {
     let pnpm = "packages:\n  - 'packages/*'\n  - \"!packages/old\"\nother: x\n";
+    let uses_a =
+        r#"{"name":"b","scripts":{"test":"jest"},"dependencies":{"@shop/a":"workspace:*"}}"#;
+    let a = r#"{"name":"@shop/a","scripts":{"test":"jest"}}"#;
     let files = [
         ("package.json", r#"{"name":"root"}"#),
         ("pnpm-workspace.yaml", pnpm),
         ("pnpm-lock.yaml", ""),
-        ("packages/a/package.json", NPM_TEST),
+        ("packages/a/package.json", a),
+        ("packages/b/package.json", uses_a),
         ("packages/old/package.json", NPM_TEST),
         ("packages/no-tests/package.json", "{}"),
     ];
     let dir = repository(&files);
-    let projects = sub_projects(dir.path());
-    let a = commands_for(&projects, &["packages/a/src/x.ts"]);
-    assert_eq!(a[0].command.join(" "), "pnpm --filter=./packages/a test");
-    let setup = a[0].setup.as_ref().unwrap().join(" ");
-    assert_eq!(setup, "pnpm install --frozen-lockfile");
-    let all = commands_for(&projects, &["packages/no-tests/x.ts"]);
-    assert_eq!(all[0].command.join(" "), "pnpm --recursive test");
+    let whole = propose_tests(dir.path()).unwrap();
+    assert_eq!(whole.command.join(" "), "pnpm --recursive test");
+    assert_eq!(
+        projects(&dir, &whole.command),
+        [
+            (
+                "packages/a",
+                "pnpm --filter=./packages/a test",
+                "packages/b"
+            ),
+            ("packages/b", "pnpm --filter=./packages/b test", "")
+        ]
+        .map(own)
+    );
 
-    let files = [
-        ("Cargo.toml", "[workspace]\nmembers = ['crates/*']\n"),
+    let members = [
         ("crates/one/Cargo.toml", "[package]\nname = 'one'\n"),
+        (
+            "crates/two/Cargo.toml",
+            "[package]\nname = 'two'\n[dependencies]\none.workspace = true\n",
+        ),
+        (
+            "crates/three/Cargo.toml",
+            "[package]\nname = 'three'\n[dependencies]\nx = { path = '../two' }\n",
+        ),
+        ("crates/stone/Cargo.toml", "[package]\nname = 'stone'\n"),
     ];
+    let mut files = members.to_vec();
+    files.push(("Cargo.toml", "[workspace]\nmembers = ['crates/*']\n"));
     let dir = repository(&files);
-    let projects = sub_projects(dir.path());
-    let one = commands_for(&projects, &["crates/one/src/lib.rs"]);
-    let expected = "cargo test --no-fail-fast --package=one";
-    assert_eq!(one[0].command.join(" "), expected);
+    let command = commands(dir.path()).unwrap().installed;
+    let found = projects(&dir, &command);
+    let found: Vec<(&str, &str)> = found.iter().map(|one| (&*one.0, &*one.2)).collect();
+    assert_eq!(
+        found,
+        [
+            ("crates/one", "crates/two"),
+            ("crates/stone", ""),
+            ("crates/three", ""),
+            ("crates/two", "crates/three")
+        ]
+    );
+    assert_eq!(
+        projects(&dir, &command)[0].1,
+        "cargo test --no-fail-fast --package=one"
+    );
+    // The tests of a package in the root may test anything.
+    files.pop();
+    let root = "[package]\nname = 'root'\n[workspace]\nmembers = ['crates/*']\n";
+    files.push(("Cargo.toml", root));
+    let dir = repository(&files);
+    assert_eq!(projects(&dir, &command), []);
 }

@@ -9,6 +9,7 @@ mod judging;
 mod keeping;
 mod lifecycle;
 mod merging;
+mod monorepo;
 mod preparing;
 mod real_setups;
 mod repositories;

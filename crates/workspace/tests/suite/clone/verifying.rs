@@ -28,6 +28,7 @@ async fn prove(harness: &Harness, tests: &TestRunner) -> Proof {
         commit: commit.id,
         tree: commit.tree,
         command: result.command,
+        part: None,
         exit_code: 0,
         counts: result.counts,
         log_sha256: result.output_sha256,

@@ -21,6 +21,7 @@ pub(super) fn detect(dir: &ProjectDir) -> Option<Detected> {
         proposal: TestProposal {
             command: argv(IN_ENVIRONMENT),
             setup: Some(setup(dir)),
+            projects: Vec::new(),
         },
     })
 }
