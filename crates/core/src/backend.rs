@@ -63,7 +63,7 @@ pub trait AgentBackend: Send + Sync {
 
     /// Asks the agent to stop the running turn. The turn's stream then ends.
     ///
-    /// By default the backend cannot, and the handle drops the stream at once.
+    /// By default the backend cannot, and the handle drops the stream immediately.
     fn cancel<'a>(&'a self, _id: &'a SessionId) -> BoxFuture<'a, Result<()>> {
         Box::pin(async { Err(Error::unsupported(self.name(), "stop a turn")) })
     }

@@ -318,7 +318,7 @@ impl WorkerRun<'_> {
             Vec::new()
         });
         let is_waiting = |report: &LandingReport| matches!(report.result, LandingResult::Waits(_));
-        // What waits is looked at again after the next event, or after the sweep interval.
+        // What waits is checked again after the next event, or after the sweep interval.
         self.nothing_to_land = reports.iter().all(is_waiting);
         // A returned change is a task to claim.
         self.empty &= self.nothing_to_land;

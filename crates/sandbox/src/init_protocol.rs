@@ -158,7 +158,7 @@ pub(crate) fn receive_listeners(socket: impl AsFd) -> io::Result<Vec<OwnedFd>> {
     Ok(receive_fds(socket)?.map_or_else(Vec::new, |(_, fds)| fds))
 }
 
-/// The most descriptors that the kernel passes at once.
+/// The most descriptors that the kernel passes in one message.
 const MAX_FDS: usize = 253;
 
 fn send_fds(socket: impl AsFd, byte: &[u8; 1], fds: &[BorrowedFd<'_>]) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! A person instead of an agent: the files are as the person left them, and a turn ends at once.
+//! A person instead of an agent: the files are as the person left them, and a turn ends immediately.
 
 use futures::future::{BoxFuture, FutureExt};
 use windlass_core::{

@@ -8,7 +8,7 @@ use crate::change::FileDiff;
 use crate::error::Result;
 use crate::git::GitCommand;
 
-/// Maximum number of entries of a directory that are looked at. More count as in the way.
+/// Maximum number of entries of a directory that are examined. More count as in the way.
 const MAX_ENTRIES: usize = 10_000;
 
 /// Returns `true` if a new file cannot be written without losing something that is not tracked. The files in `removed`

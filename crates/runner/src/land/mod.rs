@@ -189,7 +189,7 @@ impl Lander {
         self.site.current_branch(project).await
     }
 
-    /// Lands the next entries of one queue. Returns one report for each entry that was looked at; empty if there was
+    /// Lands the next entries of one queue. Returns one report for each entry that was checked; empty if there was
     /// nothing to land.
     ///
     /// With `tasks`, only these are landed. After `stop`, what has not landed within the grace period is put back.

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 pub(super) const LOCALHOST: &str = "localhost";
 /// The first port that is tried for the proxy inside of the namespace, where all ports are unused.
 const FIRST_PROXY_PORT: u16 = 3128;
-/// The kernel passes at most 253 listeners at once.
+/// The kernel passes at most 253 listeners in one message.
 const MAX_PORTS: usize = 200;
 /// Names get addresses in `127.0.1.0/24` and the networks that follow.
 const FIRST_HOST: u32 = 0x7f00_0101;

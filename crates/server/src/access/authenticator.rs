@@ -2,7 +2,7 @@
 //!
 //! Valid tokens and sessions are read from the store as a whole and kept for a short time. A secret that is
 //! not among them causes one more read, which all requests that wait for it share: guessing does not load the
-//! store, and a new token works at once.
+//! store, and a new token works immediately.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Landing, as far as a caller can see.
+//! Landing of the tasks that a caller can see.
 
 use windlass_tasks::{
     Landing, LandingFilter, ProjectId, StoreError, StoreResult, Task, TaskId, TaskStatus,
@@ -7,7 +7,7 @@ use windlass_tasks::{
 use super::visible_store::VisibleStore;
 
 impl VisibleStore {
-    /// Lets a task land when it is proved, or at once if it is. A worker puts it into the queue of its branch.
+    /// Lets a task land when it is proved, or immediately if it is. A worker puts it into the queue of its branch.
     pub(crate) async fn set_land(&self, id: TaskId, land: bool) -> StoreResult<Task> {
         let task = self.task(id).await?;
         let problem = match task.status {

@@ -1,4 +1,4 @@
-//! Steering, as far as a caller can see.
+//! Steering of the tasks that a caller can see.
 
 use windlass_tasks::{
     AgentMessage, ProjectId, Schedule, StoreError, StoreResult, Task, TaskEdit, TaskId, WorkerPause,

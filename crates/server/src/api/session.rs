@@ -1,5 +1,5 @@
 //! Sessions of browsers: a token is exchanged for an HttpOnly cookie. The store has the sessions, so that a
-//! closed one is useless at once and an open one survives a restart.
+//! closed one is useless immediately and an open one survives a restart.
 
 use std::time::Duration;
 

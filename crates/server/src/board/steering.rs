@@ -1,4 +1,4 @@
-//! Editing and pausing tasks, one or several at once.
+//! Editing and pausing tasks, one or several together.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};

@@ -17,7 +17,7 @@ const PAGE: PageSize = PageSize {
 };
 /// The number of tasks whose resources are listed per page.
 const TASKS_PER_PAGE: u32 = 25;
-/// The number of events that are read from the store at once.
+/// The number of events that are read from the store in one call.
 const EVENTS_PER_READ: u32 = 500;
 /// The maximum number of such reads for one page of a log: most events are not shown.
 const MAX_EVENT_READS: usize = 20;

@@ -81,7 +81,7 @@ impl McpServer {
         };
         let running = match running {
             Ok(running) => running,
-            // A client that leaves before its first message is no error.
+            // A client that leaves before its first message is not an error.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
             Err(error) => return Err(McpServerError::Handshake(error.to_string())),
         };

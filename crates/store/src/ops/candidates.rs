@@ -130,7 +130,7 @@ pub(crate) async fn choose(
     Ok(won)
 }
 
-/// Cancels the candidates that have not ended: at once, or at the next heartbeat of their worker.
+/// Cancels the candidates that have not ended: immediately, or at the next heartbeat of their worker.
 pub(crate) async fn cancel_open(db: &mut DbConnection, parent: TaskId) -> StoreResult<()> {
     const OPEN: Sql = sql!(
         "SELECT id FROM task WHERE candidate_of = $1 AND status IN ('pending', 'in_progress', 'blocked') ORDER BY id"

@@ -108,7 +108,7 @@ async fn next_entries(db: &mut DbConnection, claim: &LandingClaim) -> StoreResul
         queued.push((row.int("lease_at")?, from_row(row)?.landing));
     }
     let is_wanted = |entry: &Landing| claim.tasks.is_empty() || claim.tasks.contains(&entry.task);
-    // The queue that was not looked at for the longest time: one that waits for a person does not delay the others.
+    // The queue that was not checked for the longest time: one that waits for a person does not delay the others.
     let is_next = |entry: &Landing| {
         is_wanted(entry) && (entry.waits_for.is_empty() || !entry.intents.is_empty())
     };
@@ -129,7 +129,7 @@ async fn next_entries(db: &mut DbConnection, claim: &LandingClaim) -> StoreResul
             .waits_for
             .iter()
             .all(|on| entries.iter().any(|taken| taken.task == *on));
-        // What may have landed already is looked at alone.
+        // What may have landed already is checked alone.
         let is_alone = !entry.intents.is_empty();
         let can_join = entries.is_empty() || (!is_alone && entries[0].intents.is_empty());
         let is_candidate = is_wanted(entry) && is_same_queue(entry, next);

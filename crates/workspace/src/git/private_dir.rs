@@ -20,7 +20,7 @@ node_modules/
 .DS_Store
 ";
 
-/// Maximum number of entries of a git directory that are looked at.
+/// Maximum number of entries of a git directory that are examined.
 const MAX_GIT_DIR_ENTRIES: usize = 10_000;
 
 /// A git directory with objects borrowed from a repository.

@@ -16,7 +16,7 @@ use memchr::memmem;
 use super::files::{copy_file, create_dir};
 use crate::error::{Error, Result};
 
-/// A larger file is no script. It is linked where directories are.
+/// A larger file is not a script. It is linked where directories are.
 const MAX_SCRIPT_BYTES: u64 = 1 << 20;
 
 /// Directories of caches in `node_modules`, to which tools write.
@@ -153,7 +153,7 @@ fn layout(parent: Layout, dir: &Path) -> Layout {
     }
 }
 
-/// Replaces every occurrence of a path in a text; `None` if there is none, or if it is no text.
+/// Replaces every occurrence of a path in a text; `None` if there is none, or if it is not text.
 fn replace(content: &[u8], old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
     if content.contains(&0) || old.is_empty() {
         return None;

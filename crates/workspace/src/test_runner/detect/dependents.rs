@@ -3,7 +3,7 @@
 use super::MANIFESTS;
 use super::project_dir::ProjectDir;
 
-/// Files besides the manifests that name what a project needs.
+/// Further files that name what a project needs.
 const OTHERS: &[&str] = &["go.work", "settings.gradle", "settings.gradle.kts"];
 
 /// Returns, for each project, the indexes of those that refer to it in a manifest: by its name, or by a path that

@@ -30,7 +30,7 @@ struct GoEvent {
 }
 
 impl GoEvents {
-    /// Processes a line. Returns the output in it; a line that is no event is output itself.
+    /// Processes a line. Returns the output in it; a line that is not an event is output itself.
     pub(crate) fn line(&mut self, line: &str) -> Option<String> {
         let event = match serde_json::from_str::<GoEvent>(line) {
             Ok(event) if line.starts_with('{') => event,
