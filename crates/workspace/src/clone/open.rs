@@ -16,7 +16,7 @@ use super::{Clones, lfs, names, submodules};
 use crate::error::{Error, Result};
 use crate::git::{PrivateGitDir, Repository, has_no_tags, small_file, write};
 use crate::stack::StackedBase;
-use crate::test_runner::{DetectedCommands, detect};
+use crate::test_runner::detect::{self, DetectedCommands};
 
 /// Where the clone came from, in the directory of Windlass's own files.
 pub(super) const ORIGIN_FILE: &str = "origin";

@@ -23,8 +23,8 @@ use crate::error::{Error, Result};
 pub(crate) use caches::{CACHES, CacheSharing};
 pub(crate) use run::run_setup;
 
-pub(crate) use detect::{DetectedCommands, combined, sub_projects, touched};
 pub use detect::{TestProposal, propose_tests};
+pub(crate) use detect::{combined, sub_projects, touched};
 pub use settings::TestSettings;
 
 /// Detects a project's test command and runs it.

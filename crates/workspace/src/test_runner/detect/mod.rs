@@ -91,7 +91,6 @@ pub(crate) fn sub_projects(root: &Path, command: &[String]) -> Vec<SubProject> {
     let (dirs, found): (Vec<ProjectDir>, Vec<Detected>) =
         monorepo_projects(root).into_iter().unzip();
     let dependents = dependents::dependents(&dirs);
-    let names = |indexes: Vec<usize>| indexes.into_iter().map(|at| dirs[at].name.clone());
     let all = dirs.iter().zip(found).zip(dependents);
     all.map(|((dir, found), dependents)| SubProject {
         dir: dir.name.clone(),
@@ -100,7 +99,7 @@ pub(crate) fn sub_projects(root: &Path, command: &[String]) -> Vec<SubProject> {
         } else {
             found.installed
         },
-        dependents: names(dependents).collect(),
+        dependents: dependents.iter().map(|at| dirs[*at].name.clone()).collect(),
     })
     .collect()
 }
@@ -110,7 +109,9 @@ pub(crate) fn sub_projects(root: &Path, command: &[String]) -> Vec<SubProject> {
 fn monorepo_projects(root: &Path) -> Vec<(ProjectDir, Detected)> {
     let top = ProjectDir::new(root, "");
     let whole = detect_in(&top);
-    if whole.is_some() && !cargo::is_only_workspace(&top) && !node::is_only_workspace(&top) {
+    let is_only_workspace = cargo::is_only_workspace(&top)
+        || node::is_only_workspace(&top) && whole == node::detect(&top);
+    if whole.is_some() && !is_only_workspace {
         return Vec::new();
     }
     let dirs = monorepo::directories(&top);
