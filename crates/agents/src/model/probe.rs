@@ -20,7 +20,7 @@ pub async fn probe(kind: ModelKind, context: &AgentContext, config: &Value) -> R
     let endpoint = settings.endpoint.as_deref().unwrap_or(kind.endpoint());
     let address = BaseUrl::parse(endpoint).map_err(|problem| Error::config("endpoint", problem))?;
     let configured = settings.model.as_deref().or(kind.default_model());
-    let mut fit = settings.fit(kind, configured.unwrap_or_default());
+    let mut fit = ModelFit::new(&settings, kind, configured.unwrap_or_default());
     if !address.is_local() {
         return Ok(fit);
     }

@@ -11,7 +11,6 @@ use windlass_core::{
 };
 
 use super::ModelKind;
-use super::family::ModelFit;
 use super::prices::Prices;
 use crate::http::{BaseUrl, HttpLimits};
 
@@ -170,11 +169,6 @@ impl ModelSettings {
         })
     }
 
-    /// Returns what fits this model: these settings, else those of its family.
-    pub(super) fn fit(&self, kind: ModelKind, model: &str) -> ModelFit {
-        ModelFit::new(self, kind, model)
-    }
-
     /// Returns `true` if the API is asked to enforce the schema of an answer.
     pub(super) fn enforces_schema(&self, kind: ModelKind, setting: SchemaSetting) -> bool {
         let mode = match (kind, setting) {
@@ -242,7 +236,8 @@ mod tests {
             (25, 120)
         );
         assert_eq!(settings.tool_mode.as_str(), "auto");
-        let enforces = |settings: &ModelSettings, kind| settings.fit(kind, "m").enforces_schema;
+        let enforces =
+            |settings: &ModelSettings, kind| settings.enforces_schema(kind, settings.schema_mode);
         assert!(!enforces(&settings, ModelKind::OpenAi));
         assert!(enforces(&settings, ModelKind::Ollama));
         let responses = ModelSettings::from_value(&json!({ "api_spec": "responses" })).unwrap();

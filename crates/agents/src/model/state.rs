@@ -56,7 +56,7 @@ impl ModelState {
     pub(super) fn fit(&self, model: Option<&str>) -> ModelFit {
         let configured = model.or(self.settings.model.as_deref());
         let model = configured.or(self.kind.default_model()).unwrap_or_default();
-        self.settings.fit(self.kind, model)
+        ModelFit::new(&self.settings, self.kind, model)
     }
 
     /// Returns the context window of this model: as configured, else as the server tells, else that of the family.
