@@ -6,7 +6,7 @@ use windlass_wire::{Part, ToolCall, ToolResult};
 
 use super::calls::RequestedCall;
 
-/// What the model is told about a failing call that it makes again.
+/// The advice for a model that makes a failing call again.
 const ADVICE: &str = include_str!("prompts/repeated.md");
 /// The most calls that are remembered.
 const MAX_CALLS: usize = 256;
