@@ -11,6 +11,7 @@ use windlass_core::{Clock, escape_line};
 use windlass_wire::{Dialect, ErrorKind, ModelError};
 
 use super::limits::{HttpLimits, idle_timeout_error};
+use super::tls::client_builder;
 use super::{ApiKey, BaseUrl, ResponseBody, date, retry};
 
 /// The most bytes that are read of an error response.
@@ -40,7 +41,7 @@ impl Client {
         limits: HttpLimits,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, String> {
-        let mut builder = reqwest::Client::builder()
+        let mut builder = client_builder()
             .redirect(Policy::none())
             .referer(false)
             .connect_timeout(limits.connect)

@@ -13,6 +13,7 @@ mod client;
 mod date;
 mod limits;
 mod retry;
+mod tls;
 mod webhook;
 
 pub use auth::ApiKey;

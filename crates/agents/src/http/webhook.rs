@@ -7,6 +7,7 @@ use reqwest::redirect::Policy;
 
 use super::BaseUrl;
 use super::client::root_cause;
+use super::tls::client_builder;
 
 /// Time limit of the whole request.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -19,7 +20,7 @@ pub async fn post_json(
     body: String,
 ) -> Result<(), String> {
     let url = BaseUrl::parse(address)?;
-    let mut builder = reqwest::Client::builder()
+    let mut builder = client_builder()
         .redirect(Policy::none())
         .referer(false)
         .timeout(TIMEOUT);

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -30,7 +31,7 @@ impl IndexLock {
         if linked
             .as_ref()
             .is_err_and(|error| error.kind() == ErrorKind::AlreadyExists)
-            && is_stale(&path)
+            && let Some(_stale) = lock_stale(&path)
         {
             fs::remove_file(&path).map_err(to_error)?;
             linked = fs::hard_link(file.path(), &path);
@@ -46,15 +47,20 @@ impl IndexLock {
     }
 }
 
-/// Returns `true` if Windlass took the lock and that process has ended.
-fn is_stale(path: &Path) -> bool {
-    let Ok(file) = File::open(path) else {
-        return false;
-    };
+/// Returns the lock's file, locked, if Windlass took the lock and that process has ended. While the caller has the file,
+/// no other process takes the lock over.
+fn lock_stale(path: &Path) -> Option<File> {
+    let file = File::open(path).ok()?;
     let mut text = String::new();
     let length = u64::try_from(MARK.len()).unwrap_or(u64::MAX);
-    let read = (&file).take(length).read_to_string(&mut text);
-    read.is_ok() && text == MARK && file.try_lock().is_ok()
+    (&file).take(length).read_to_string(&mut text).ok()?;
+    if text != MARK || file.try_lock().is_err() {
+        return None;
+    }
+    // Another process may have taken it over since the file was opened.
+    let (opened, named) = (file.metadata().ok()?, fs::metadata(path).ok()?);
+    let is_same = (opened.dev(), opened.ino()) == (named.dev(), named.ino());
+    is_same.then_some(file)
 }
 
 impl Drop for IndexLock {
