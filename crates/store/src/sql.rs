@@ -222,6 +222,17 @@ impl Row {
     pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, column: &str) -> StoreResult<T> {
         serde_json::from_str(&self.text(column)?).map_err(|error| decode_error(column, error))
     }
+
+    /// Deserializes a nullable JSON column.
+    pub(crate) fn opt_json<T: serde::de::DeserializeOwned>(
+        &self,
+        column: &str,
+    ) -> StoreResult<Option<T>> {
+        let text = self.opt_text(column)?;
+        text.map(|text| serde_json::from_str(&text))
+            .transpose()
+            .map_err(|error| decode_error(column, error))
+    }
 }
 
 /// Error for a stored value that cannot be decoded.

@@ -65,10 +65,7 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
             .map_err(|error| decode_error("dependency", error))?,
         kind: WorkerKind::from_name(&kind).ok_or_else(|| decode_error("kind", &kind))?,
         agent: row.opt_text("agent")?,
-        agent_settings: row
-            .opt_text("agent_settings")?
-            .map(|_| row.json("agent_settings"))
-            .transpose()?,
+        agent_settings: row.opt_json("agent_settings")?,
         idempotency_key: row.opt_text("idempotency_key")?,
         attempt,
         max_attempts: row.int_as("max_attempts")?,
@@ -86,10 +83,7 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
         fresh: fresh > 0 && fresh == attempt,
         // An ended task does not wait for a worker.
         paused: row.flag("paused")? && !status.is_final(),
-        best_of: row
-            .opt_text("best_of")?
-            .map(|_| row.json("best_of"))
-            .transpose()?,
+        best_of: row.opt_json("best_of")?,
         candidate_of: row.opt_id("candidate_of")?,
         land: row.flag("land")?,
         landed: landed(row)?,

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 use windlass_core::{
@@ -105,7 +105,7 @@ impl Ask {
         let access = agent.access(&options);
         let mut interrupts = Interrupts::listen()?;
         // The time limit is that of the command: starting the agent counts too.
-        let started = Instant::now();
+        let clock = SystemClock::new();
         let limit = self.timeout.or(agent.timeout());
         let deadline = async {
             match limit {
@@ -122,7 +122,7 @@ impl Ask {
                 return Err(Error::agent(ErrorCode::Timeout, message).into());
             }
         };
-        let timeout = limit.map(|limit| limit.saturating_sub(started.elapsed()));
+        let timeout = limit.map(|limit| limit.saturating_sub(clock.elapsed()));
         let printer = TurnPrinter::new(app.console, self.output, &agent.name);
         let printer = printer.with_access(access, self.read_only);
         let Some(call) = call else {

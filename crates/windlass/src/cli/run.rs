@@ -128,6 +128,19 @@ impl Run {
             .await
     }
 
+    fn new_task(&self, queue: &TaskQueue, roles: &Roles, (task, plan): (&str, &Plan)) -> NewTask {
+        let title = task.lines().next().unwrap_or_default();
+        NewTask {
+            description: description(task, plan),
+            agent: Some(roles.coder.name.clone()),
+            agent_settings: roles.coder.task_settings(),
+            tests: self.tests.names.clone(),
+            edits_tests: self.tests.edits_tests,
+            land: self.land,
+            ..NewTask::new(queue.project.id, title)
+        }
+    }
+
     async fn apply(
         &self,
         app: &App<'_>,
@@ -151,16 +164,7 @@ impl Run {
                 ..runner_settings(config)
             },
         );
-        let title = task.lines().next().unwrap_or_default();
-        let new_task = NewTask {
-            description: description(task, plan),
-            agent: Some(roles.coder.name.clone()),
-            agent_settings: roles.coder.task_settings(),
-            tests: self.tests.names.clone(),
-            edits_tests: self.tests.edits_tests,
-            land: self.land,
-            ..NewTask::new(queue.project.id, title)
-        };
+        let new_task = self.new_task(queue, roles, (task, plan));
         let added = queue.store.enqueue(vec![new_task]).await?;
         let Some(added) = added.into_iter().next() else {
             return Err(CliError::failed(

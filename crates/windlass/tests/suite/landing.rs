@@ -143,26 +143,30 @@ fn changes_that_are_red_together_do_not_both_land_until_one_is_corrected() {
     assert_eq!(harness.git(&["status", "--porcelain"]), "");
     assert_green(&harness);
 
-    // A landed task is not worked on again by mistake.
+    assert_not_worked_on_by_mistake(&harness);
+}
+
+/// Checks that landed tasks are retried and cancelled only if that is confirmed.
+fn assert_not_worked_on_by_mistake(harness: &TaskHarness) {
     let refused = harness.run(&["task", "retry", "2"]);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert!(refused.stderr.contains("add --yes"), "{}", refused.stderr);
     let refused = harness.run(&["task", "cancel", "2"]);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert!(refused.stderr.contains("git revert"), "{}", refused.stderr);
-    succeed(&harness, &["task", "retry", "2", "--yes"]);
-    assert_eq!(show(&harness, 2)["task"]["landed"], Value::Null);
-    let after = head(&harness);
-    let cancelled = succeed(&harness, &["task", "cancel", "1", "--yes"]);
+    succeed(harness, &["task", "retry", "2", "--yes"]);
+    assert_eq!(show(harness, 2)["task"]["landed"], Value::Null);
+    let after = head(harness);
+    let cancelled = succeed(harness, &["task", "cancel", "1", "--yes"]);
     assert!(
         cancelled.stderr.contains("git revert"),
         "{}",
         cancelled.stderr
     );
-    let one = &show(&harness, 1)["task"];
+    let one = &show(harness, 1)["task"];
     assert_eq!(one["status"], "cancelled", "{one}");
     assert_eq!(one["landed"], Value::Null, "{one}");
-    assert_eq!(head(&harness), after);
+    assert_eq!(head(harness), after);
 }
 
 /// Each task writes its own file.

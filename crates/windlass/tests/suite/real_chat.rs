@@ -1,6 +1,6 @@
 //! The real Codex and Claude Code in `windlass chat`, on a terminal and on a scripted model.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::acp_client::assert_no_process;
 use super::real_acp_agents::agent;
@@ -11,28 +11,7 @@ use super::tmux::{Tmux, path_with};
 
 /// Streams an answer, edits with permission, is refused once, is stopped, undone and resumed.
 fn conversation(name: &str, columns: u32) {
-    let write = |path: &str| {
-        json!({
-            "when": { "contains": format!("Write {path}") },
-            "answer": [{ "write_file": { "path": path, "content": "one\ntwo\n" } }],
-        })
-    };
-    let server = Server::with_turns(json!([
-        {
-            "when": { "contains": "Explain" },
-            "delay_ms": 5,
-            "answer": [{ "text": "# Greeting\n\nThe script **greets** by name, as `greet.sh Ann` shows, and this sentence is wrapped on narrow terminals:\n\n- one\n- two\n\n```sh\nsh greet.sh Ann\n```\nThat is all." }],
-        },
-        write("one.txt"),
-        write("two.txt"),
-        {
-            "when": { "contains": "Wait" },
-            "answer": [{ "text": "I am still at work " }],
-            "fault": "hang_mid_stream",
-        },
-        { "when": { "contains": "Recall" }, "answer": [{ "text": "I remember it." }] },
-        { "or_more": true, "answer": [{ "text": "So be it." }] },
-    ]));
+    let server = Server::with_turns(turns());
     let harness = harness(&agent(name, &server));
     let path = path_with(&programs());
     let args = ["--agent", "real"];
@@ -84,6 +63,32 @@ fn conversation(name: &str, columns: u32) {
     tmux.key("C-d");
     tmux.wait_for("resume with", 1);
     tmux.check(&format!("{name}-resumed-{columns}"));
+}
+
+/// The turns of the scripted model.
+fn turns() -> Value {
+    let write = |path: &str| {
+        json!({
+            "when": { "contains": format!("Write {path}") },
+            "answer": [{ "write_file": { "path": path, "content": "one\ntwo\n" } }],
+        })
+    };
+    json!([
+        {
+            "when": { "contains": "Explain" },
+            "delay_ms": 5,
+            "answer": [{ "text": "# Greeting\n\nThe script **greets** by name, as `greet.sh Ann` shows, and this sentence is wrapped on narrow terminals:\n\n- one\n- two\n\n```sh\nsh greet.sh Ann\n```\nThat is all." }],
+        },
+        write("one.txt"),
+        write("two.txt"),
+        {
+            "when": { "contains": "Wait" },
+            "answer": [{ "text": "I am still at work " }],
+            "fault": "hang_mid_stream",
+        },
+        { "when": { "contains": "Recall" }, "answer": [{ "text": "I remember it." }] },
+        { "or_more": true, "answer": [{ "text": "So be it." }] },
+    ])
 }
 
 #[test]

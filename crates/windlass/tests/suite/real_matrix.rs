@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use windlass_core::{Clock, SystemClock};
 
 use super::cli_harness::Run;
 use super::real_composite::harness;
@@ -115,6 +116,7 @@ impl Row {
 
     /// Runs all cells, stores the row, and fails if one is not as expected.
     #[track_caller]
+    #[expect(clippy::print_stdout, reason = "prints the row of the table")]
     fn check(&self) {
         let mut line = self.backend.to_owned();
         let mut problems = Vec::new();
@@ -216,8 +218,8 @@ fn read_only(row: &Row) -> Result<(), String> {
 fn cancel(row: &Row) -> Result<(), String> {
     let subject = Subject::new(row, json!([{ "fault": "hang", "or_more": true }]));
     let mut child = subject.start(&["ask", "-a", "real", "Wait"]);
-    let started = std::time::Instant::now();
-    while subject.server.request_count() == 0 && started.elapsed() < PATIENCE {
+    let clock = SystemClock::new();
+    while subject.server.request_count() == 0 && clock.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(50));
     }
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();

@@ -4,10 +4,11 @@
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use windlass_core::{Clock, SystemClock};
 
 use super::real_best_of::agent;
 use super::real_composite::{harness, json_of, run};
@@ -99,9 +100,9 @@ impl Terminal {
     /// Repeats `act` until `is_done`.
     #[track_caller]
     fn until(&mut self, what: &str, is_done: impl Fn(&mut Self) -> bool, act: impl Fn(&Self)) {
-        let start = Instant::now();
+        let clock = SystemClock::new();
         while !is_done(self) {
-            assert!(start.elapsed() < PATIENCE, "{what}: {}", self.text());
+            assert!(clock.elapsed() < PATIENCE, "{what}: {}", self.text());
             act(self);
             std::thread::sleep(PAUSE);
         }

@@ -98,15 +98,19 @@ impl Tmux {
 
     #[track_caller]
     fn wait_until(&self, what: &str, is_there: impl Fn(&str) -> bool) {
-        let mut screen = String::new();
-        for _ in 0..MAX_READS {
-            screen = self.screen();
+        let mut reads = 0;
+        loop {
+            let screen = self.screen();
             if is_there(&screen) {
                 return;
             }
+            assert!(
+                reads < MAX_READS,
+                "{what:?} is not on the screen:\n{screen}"
+            );
+            reads += 1;
             std::thread::sleep(Duration::from_millis(50));
         }
-        panic!("{what:?} is not on the screen:\n{screen}");
     }
 
     /// Returns the screen with placeholders for what differs between two runs.

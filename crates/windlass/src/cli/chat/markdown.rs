@@ -243,7 +243,7 @@ fn block_start(text: &str, indent: usize) -> LineStart {
 /// Finds out whether a line that starts with a digit is an entry of a list.
 fn numbered_start(text: &str, indent: usize) -> LineStart {
     let digits = text.chars().take_while(char::is_ascii_digit).count();
-    match text[digits..].as_bytes() {
+    match &text.as_bytes()[digits..] {
         _ if digits > 9 => plain(indent),
         [] | [b'.' | b')'] => LineStart::Undecided,
         [b'.' | b')', b' ', ..] => LineStart::Text {

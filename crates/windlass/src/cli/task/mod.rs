@@ -43,7 +43,7 @@ pub(super) struct Tasks {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Add a task; it is durable once the command returns
-    Add(add::Add),
+    Add(Box<add::Add>),
     /// List the tasks of this project
     List(list::List),
     /// Show a task with its attempts, tests, corrections, questions and proof

@@ -6,7 +6,7 @@ use clap::Args;
 use windlass_core::SessionOptions;
 use windlass_core::escape_line;
 use windlass_runner::{AgentPoolManager, AgentResolver, GoalParent, LeadAgent, PlanOptions};
-use windlass_tasks::{Dependency, NewIssue, NewTask, TaskId};
+use windlass_tasks::{Dependency, Enqueued, NewIssue, NewTask, TaskId};
 
 use super::super::app::App;
 use super::super::console::{QUIET, STRONG};
@@ -103,12 +103,17 @@ impl Plan {
             task.issue_id = Some(issue.id);
         }
         let added = queue.store.enqueue(tasks).await?;
+        self.show_added(app, &added)
+    }
+
+    /// Prints the tasks that were added.
+    fn show_added(&self, app: &App<'_>, added: &[Enqueued]) -> Result<Exit, CliError> {
         if self.json {
             let tasks: Vec<_> = added.iter().map(|added| &added.task).collect();
             app.console.pretty_json(&tasks)?;
             return Ok(Exit::Done);
         }
-        for added in &added {
+        for added in added {
             let after: Vec<String> = added
                 .task
                 .dependencies

@@ -60,6 +60,7 @@ fn contains_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let before = text[..at].chars().next_back();
         let after = text[at + word.len()..].chars().next();
-        !(before.is_some_and(is_part) && word.starts_with(is_part)) && !after.is_some_and(is_part)
+        let starts_inside = word.starts_with(is_part) && before.is_some_and(is_part);
+        !starts_inside && !after.is_some_and(is_part)
     })
 }
