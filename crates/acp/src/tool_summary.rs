@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::paths::Paths;
 use crate::tool_view;
 
-/// A tool call in a few words, with the changes of files that it requests.
+/// A short description of a tool call, with the changes of files that it requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolSummary {
     /// The command, or the tool with its subject.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use windlass_agents::composite::{Composite, CompositeProfile, Node};
 use windlass_core::{AgentHandle, AgentRegistry, Error, Masker, Result, TurnLimits};
 use windlass_runner::AgentResolver;
-use windlass_tasks::{AgentSettings as TaskAgentSettings, Task, WorkerKind};
+use windlass_tasks::{Task, WorkerKind};
 
 use crate::config::{self, AgentConfig, CompositeSettings, Config};
 
@@ -238,7 +238,7 @@ impl AgentResolver for AgentCatalog {
 }
 
 /// Applies the settings of one task to an agent. Those of a composite's nodes stay.
-fn apply(settings: &TaskAgentSettings, agent: &mut AgentConfig) {
+fn apply(settings: &windlass_tasks::AgentSettings, agent: &mut AgentConfig) {
     if agent.composite.is_some() {
         return;
     }

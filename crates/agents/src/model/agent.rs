@@ -94,6 +94,11 @@ impl ModelAgent {
         })
     }
 
+    /// Fails if the key is required and not set.
+    pub(super) fn require_key(&self) -> Result<()> {
+        self.shared.require_key()
+    }
+
     /// Wraps the agent in a handle, with the timeout of its settings.
     pub fn handle(&self) -> AgentHandle {
         let handle = AgentHandle::wrap(self.clone()).with_clock(Arc::clone(&self.shared.clock));

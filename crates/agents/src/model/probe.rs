@@ -13,7 +13,7 @@ use crate::http::BaseUrl;
 /// The connect timeout for a server on this machine.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Connects to the model server if it is on this machine. A remote server is not checked: it may be behind a proxy, the
+/// Checks that there is a key if one is needed, and connects to the model server if it is on this machine. A remote server is not checked: it may be behind a proxy, the
 /// check takes time, and the first turn reports a failure anyway. Returns the settings that fit the model.
 pub async fn probe(kind: ModelKind, context: &AgentContext, config: &Value) -> Result<ModelFit> {
     let settings = ModelSettings::from_value(config)?;
@@ -21,6 +21,8 @@ pub async fn probe(kind: ModelKind, context: &AgentContext, config: &Value) -> R
     let address = BaseUrl::parse(endpoint).map_err(|problem| Error::config("endpoint", problem))?;
     let configured = settings.model.as_deref().or(kind.default_model());
     let mut fit = ModelFit::new(&settings, kind, configured.unwrap_or_default());
+    let agent = ModelAgent::new(kind, settings, context.clone(), Arc::new(NoTools))?;
+    agent.require_key()?;
     if !address.is_local() {
         return Ok(fit);
     }
@@ -32,7 +34,6 @@ pub async fn probe(kind: ModelKind, context: &AgentContext, config: &Value) -> R
         backend: kind.name().to_owned(),
         problem: format!("{address} cannot be reached ({problem}): {}", hint(kind)),
     })?;
-    let agent = ModelAgent::new(kind, settings, context.clone(), Arc::new(NoTools))?;
     fit.context_window = agent.context_window(None).await.or(fit.context_window);
     Ok(fit)
 }

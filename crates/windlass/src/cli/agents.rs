@@ -81,6 +81,11 @@ impl Agents {
 }
 
 impl AgentRow {
+    /// Returns `true` if the agent can be asked: it is installed, and no login is known to be missing.
+    pub(super) fn is_usable(&self) -> bool {
+        self.health == Health::Ok && self.login_hint.is_none()
+    }
+
     /// Converts the row for the server's API.
     pub(super) fn into_card(self) -> AgentCard {
         let (health, detail) = match self.health {

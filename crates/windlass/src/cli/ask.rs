@@ -122,7 +122,8 @@ impl Ask {
                 return Err(Error::agent(ErrorCode::Timeout, message).into());
             }
         };
-        let timeout = limit.map(|limit| limit.saturating_sub(clock.elapsed()));
+        let elapsed = Duration::from_secs(clock.elapsed().as_secs());
+        let timeout = limit.map(|limit| limit.saturating_sub(elapsed));
         let printer = TurnPrinter::new(app.console, self.output, &agent.name);
         let printer = printer.with_access(access, self.read_only);
         let Some(call) = call else {

@@ -1,6 +1,6 @@
 //! Chooses an agent if none is named or configured.
 
-use super::agents::{self, Health};
+use super::agents;
 use super::app::App;
 use super::exit::CliError;
 
@@ -17,7 +17,7 @@ pub(super) async fn choose(app: &App<'_>, named: Option<&str>) -> Result<Option<
         return Ok(Some(name.to_owned()));
     }
     for name in CANDIDATES {
-        if agents::row_of(app, name).await?.health == Health::Ok {
+        if agents::row_of(app, name).await?.is_usable() {
             app.console.notice(&format!(
                 "no agent is configured: using {name}, the first one that is installed; windlass init makes it the default"
             ));

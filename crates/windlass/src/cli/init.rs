@@ -27,8 +27,11 @@ impl Init {
         let path = app.inputs.cwd.join(FILE);
         let rows = agents::rows(app).await?;
         let mut healthy: Vec<_> = rows.iter().filter(|row| row.health == Health::Ok).collect();
-        // The first is the default: a real agent that can edit, rather than a model without tools or the mock.
-        healthy.sort_by_key(|row| (row.backend == "mock", !row.capabilities.contains(&"tools")));
+        // The first is the default: a real agent with a login that can edit, rather than one without tools or the mock.
+        healthy.sort_by_key(|row| {
+            let has_tools = row.capabilities.contains(&"tools");
+            (row.backend == "mock", !row.is_usable(), !has_tools)
+        });
         let proposal = propose_tests(&app.inputs.cwd);
         let backends: Vec<&str> = healthy.iter().map(|row| row.backend.as_str()).collect();
         let text = text(&backends, proposal.as_ref());

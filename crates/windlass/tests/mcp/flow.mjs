@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 export const CONFIG = JSON.parse(process.argv[2]);
 
 const WORK_TOOLS = ['add_task', 'ask_agent', 'list_agents', 'list_approvals', 'list_blockers', 'list_tasks', 'retry_task', 'show_task', 'wait_for_task', 'diff_task'];
-const APPROVE_TOOLS = ['answer_blocker', 'cancel_task', 'decide_approval', 'merge_task'];
+const APPROVE_TOOLS = ['answer_blocker', 'cancel_task', 'decide_approval', 'land_task', 'merge_task', 'push_task', 'review_task'];
 
 /** Runs the steps. `call(name, arguments, options)` calls a tool of this client. */
 export async function run(client, call) {

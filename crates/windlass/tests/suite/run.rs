@@ -266,7 +266,7 @@ fn plan_is_extracted_from_planner_output() {
 #[test]
 fn planner_failure_is_distinguished_from_invalid_plan() {
     let cases = [
-        (json!({ "status": { "code": 401 } }), 1, "check the key"),
+        (json!({ "status": { "code": 401 } }), 4, "check the key"),
         (json!({ "status": { "code": 429 } }), 1, "too many requests"),
         (json!("hang"), 124, "3 s"),
     ];

@@ -112,7 +112,7 @@ impl ChatLoop<'_> {
         }
     }
 
-    /// Runs a prompt. Returns its exit code, and whether the program was told to end.
+    /// Runs a prompt. Returns its exit code, and whether the program must end.
     async fn turn(
         &mut self,
         conversation: &mut Conversation,

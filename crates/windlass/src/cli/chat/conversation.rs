@@ -41,7 +41,7 @@ pub(super) struct Conversation {
     warm: WarmSessionManager,
     /// Counts the sessions of the conversation; the number is the key of the current one.
     session_number: u32,
-    /// What the agent is told with the next prompt.
+    /// What is sent to the agent before the next prompt.
     notes: Vec<String>,
     /// The files before the running turn.
     before: Option<String>,

@@ -14,7 +14,7 @@ pub(super) fn prompt(turns: &[ChatTurn], prompt: &str) -> String {
         return prompt.to_owned();
     }
     format!(
-        "This continues a conversation that you have not seen. What was said so far:\n\n{conversation}\nThe user now says:\n\n{prompt}"
+        "This continues a conversation that you have not seen. The conversation so far:\n\n{conversation}\nThe user now says:\n\n{prompt}"
     )
 }
 

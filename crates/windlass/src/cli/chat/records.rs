@@ -45,7 +45,7 @@ pub(super) struct ChatRecord {
     pub(super) turns: Vec<ChatTurn>,
 }
 
-/// A prompt and what came of it.
+/// A prompt and its result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ChatTurn {
     pub(super) prompt: String,

@@ -34,7 +34,7 @@ pub(super) struct TurnRunner<'a> {
 pub(super) struct TurnEnd {
     pub(super) exit: Exit,
     pub(super) answer: String,
-    /// The program was told to end.
+    /// The program must end.
     pub(super) is_terminated: bool,
 }
 

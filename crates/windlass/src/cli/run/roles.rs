@@ -4,7 +4,6 @@ use std::fmt;
 
 use windlass_agents::model::ModelKind;
 use windlass_core::{AgentHandle, Error};
-use windlass_tasks::AgentSettings as TaskAgentSettings;
 
 use super::Run;
 use crate::agent_catalog::AgentCatalog;
@@ -138,12 +137,12 @@ impl RoleAgent {
     }
 
     /// Returns the settings that every attempt at the task needs, also in another process.
-    pub(super) fn task_settings(&self) -> Option<TaskAgentSettings> {
+    pub(super) fn task_settings(&self) -> Option<windlass_tasks::AgentSettings> {
         let agent = &self.agent.settings;
-        let mut settings = TaskAgentSettings {
+        let mut settings = windlass_tasks::AgentSettings {
             model: self.model.clone(),
             max_steps: agent.max_steps.filter(|_| self.counts_steps()),
-            ..TaskAgentSettings::default()
+            ..windlass_tasks::AgentSettings::default()
         };
         if self.is_default {
             settings.endpoint.clone_from(&agent.endpoint);
