@@ -31,7 +31,8 @@ pub fn models(entries: &[ModelEntry<'_>]) -> Value {
 /// Renders one model, for OpenAI, Anthropic and Google clients.
 pub fn model(entry: &ModelEntry<'_>) -> Value {
     json!({
-        "capabilities": entry.capabilities,
+        // Ours. Anthropic clients expect an object under `capabilities`.
+        "features": entry.capabilities,
         // OpenAI
         "id": entry.id, "object": "model", "created": DEFAULT_CREATED_SECS, "owned_by": entry.owner,
         // Anthropic

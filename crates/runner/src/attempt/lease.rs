@@ -19,7 +19,7 @@ pub(super) struct Lease<'a> {
     /// When the last acknowledged renewal was sent: the store cannot have granted it earlier.
     renewed: Mutex<Duration>,
     /// When the task last changed, as far as the worker has seen it.
-    seen: Mutex<Option<Timestamp>>,
+    seen: Mutex<Timestamp>,
 }
 
 /// Why a lease is no longer renewed.
@@ -34,13 +34,19 @@ pub(super) enum LeaseLoss {
 }
 
 impl<'a> Lease<'a> {
-    pub(super) fn new(runner: &'a Runner, at: AttemptRef, since: Duration) -> Self {
+    /// Creates the lease of an attempt that was claimed at this time of the clock, when the task had changed last.
+    pub(super) fn new(
+        runner: &'a Runner,
+        at: AttemptRef,
+        since: Duration,
+        changed: Timestamp,
+    ) -> Self {
         let renewed = Mutex::new(since);
         Self {
             runner,
             at,
             renewed,
-            seen: Mutex::default(),
+            seen: Mutex::new(changed),
         }
     }
 
@@ -85,8 +91,9 @@ impl<'a> Lease<'a> {
                 task = store.task(self.at.task) => task.ok().map(|task| task.updated_at),
                 () = clock.sleep(left) => None,
             };
-            let seen = std::mem::replace(&mut *self.seen.lock(), changed);
-            if changed.is_some() && seen.is_some() && changed != seen {
+            if let Some(changed) = changed
+                && std::mem::replace(&mut *self.seen.lock(), changed) != changed
+            {
                 return;
             }
         }

@@ -65,7 +65,7 @@ pub(crate) async fn run(runner: &Runner, claimed: ClaimedTask, signals: StopSign
         files: Mutex::default(),
         messages: Default::default(),
     };
-    let lease = Lease::new(runner, at, claimed.since);
+    let lease = Lease::new(runner, at, claimed.since, attempt.task.updated_at);
     attempt.broadcast_status(TaskStatus::InProgress);
     let end = tokio::select! {
         biased;

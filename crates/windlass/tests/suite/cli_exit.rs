@@ -36,14 +36,14 @@ fn invalid_input_is_one_sentence_and_code_2() {
         &ask(&["-a", "mok", "hi"]),
         2,
         expect![
-            "unknown agent `mok`: known agents: acp, anthropic, claude, claude-agent-acp, codex, codex-acp, composer-cli, copilot, cursor, direct, gemini, goose, mock, ollama, openai, opencode, qwen, replay (did you mean `mock`?)"
+            "unknown agent `mok`: known agents: acp, anthropic, auggie, claude, claude-agent-acp, cline, codex, codex-acp, composer-cli, copilot, cursor, direct, fast-agent, gemini, goose, kimi, mock, ollama, openai, opencode, openhands, pi-acp, qwen, replay, vibe (did you mean `mock`?)"
         ],
     );
     check(
         &ask(&["hi"]),
         2,
         expect![
-            "no agent selected: pass --agent NAME or set default_agent (known agents: acp, anthropic, claude, claude-agent-acp, codex, codex-acp, composer-cli, copilot, cursor, direct, gemini, goose, mock, ollama, openai, opencode, qwen, replay)"
+            "no agent selected: pass --agent NAME or set default_agent (known agents: acp, anthropic, auggie, claude, claude-agent-acp, cline, codex, codex-acp, composer-cli, copilot, cursor, direct, fast-agent, gemini, goose, kimi, mock, ollama, openai, opencode, openhands, pi-acp, qwen, replay, vibe)"
         ],
     );
     check(
@@ -89,14 +89,14 @@ fn invalid_configuration_is_one_sentence_and_code_2() {
         &with("[agents.a]\nbackend = \"mok\"\n"),
         2,
         expect![
-            "no agent selected: pass --agent NAME or set default_agent (known agents: a, acp, anthropic, claude, claude-agent-acp, codex, codex-acp, composer-cli, copilot, cursor, direct, gemini, goose, mock, ollama, openai, opencode, qwen, replay)"
+            "no agent selected: pass --agent NAME or set default_agent (known agents: a, acp, anthropic, auggie, claude, claude-agent-acp, cline, codex, codex-acp, composer-cli, copilot, cursor, direct, fast-agent, gemini, goose, kimi, mock, ollama, openai, opencode, openhands, pi-acp, qwen, replay, vibe)"
         ],
     );
     check(
         &with("default_agent = \"a\"\n[agents.a]\nbackend = \"mok\"\n"),
         2,
         expect![[
-            r#"unknown backend "mok", did you mean "mock"? (available: acp, anthropic, claude, claude-agent-acp, codex, codex-acp, composer-cli, copilot, cursor, direct, gemini, goose, mock, ollama, openai, opencode, qwen, replay)"#
+            r#"unknown backend "mok", did you mean "mock"? (available: acp, anthropic, auggie, claude, claude-agent-acp, cline, codex, codex-acp, composer-cli, copilot, cursor, direct, fast-agent, gemini, goose, kimi, mock, ollama, openai, opencode, openhands, pi-acp, qwen, replay, vibe)"#
         ]],
     );
     check(

@@ -153,6 +153,12 @@ fn cancellation_does_not_wait_for_a_heartbeat() {
     let mut worker = harness.worker_with(&["--once"]);
     let is = |status: &str| harness.json(&["task", "list", "--json"])[0]["status"] == status;
     while !is("in_progress") {
+        let ended = worker.try_wait().unwrap();
+        assert!(
+            ended.is_none(),
+            "{}",
+            harness.run(&["task", "show", "1"]).stdout
+        );
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     harness.json(&["task", "cancel", "1", "--json"]);

@@ -53,36 +53,48 @@ fn check_pair(
 }
 
 /// Returns what every API supports: the text of user and assistant, the calls with their results, and the
-/// tools by name.
+/// tools by name. Messages of one role in a row count as one, because an API may join them: calls and results, then texts.
 fn essentials(request: &ModelRequest) -> Vec<String> {
     let mut essentials = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
+    let mut role = None;
     for message in request
         .messages
         .iter()
         .filter(|m| !matches!(m.role, Role::System | Role::Developer))
     {
-        for part in &message.parts {
-            match part {
-                Part::ToolCall(call) => essentials.push(format!(
-                    "call {} {} {}",
-                    call.id,
-                    call.name,
-                    call.input_object()
-                )),
-                Part::ToolResult(result) => {
-                    essentials.push(format!("result {} {}", result.call_id, result.text()))
-                }
-                _ => {}
-            }
+        let calls = message.parts.iter().filter_map(call_or_result);
+        let calls: Vec<String> = calls.collect();
+        let text = message.text();
+        if calls.is_empty() && text.is_empty() {
+            continue;
         }
-        essentials.push(message.text());
+        if role.replace(message.role) != Some(message.role) {
+            essentials.push(std::mem::take(&mut texts).join("\n\n"));
+        }
+        essentials.extend(calls);
+        texts.extend(Some(text).filter(|text| !text.is_empty()));
     }
+    essentials.push(texts.join("\n\n"));
     essentials.retain(|line| !line.is_empty());
     essentials.extend(request.tools.iter().filter_map(|tool| match tool {
         ToolDefinition::Hosted(_) => None,
         tool => tool.name().map(str::to_owned),
     }));
     essentials
+}
+
+fn call_or_result(part: &Part) -> Option<String> {
+    match part {
+        Part::ToolCall(call) => Some(format!(
+            "call {} {} {}",
+            call.id,
+            call.name,
+            call.input_object()
+        )),
+        Part::ToolResult(result) => Some(format!("result {} {}", result.call_id, result.text())),
+        _ => None,
+    }
 }
 
 /// Requests with system messages only at the start: the APIs differ too much in where later ones are allowed.

@@ -145,7 +145,9 @@ async fn subdirectories_and_directories_without_git_work() {
     assert_eq!(harness.read("notes.txt"), "outside\n");
     assert_eq!(harness.read("src/x.log"), "ignored\n");
 
-    let plain = harness.path("plain");
+    // Outside of every repository, also of the one that these tests are in.
+    let outside = tempfile::tempdir().unwrap();
+    let plain = outside.path().join("plain");
     std::fs::create_dir(&plain).unwrap();
     std::fs::write(plain.join("a.txt"), "a\n").unwrap();
     let store = harness.path("plain-snapshots");
