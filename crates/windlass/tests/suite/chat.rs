@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::cli_harness::Run;
 use super::task_harness::TaskHarness;
 
-/// Writes a file when it is told to, and answers everything else.
+/// Writes a file if the prompt asks for it, and answers everything else.
 const SCRIPT: &str = r#"{"turns": [
   {"when": {"contains": "Write one"}, "answer": [{"write_file": {"path": "one.txt", "content": "one\n"}}]},
   {"when": {"contains": "Write two"}, "answer": [{"write_file": {"path": "greet.sh", "content": "two\n"}}]},
@@ -168,7 +168,7 @@ fn exit_code_is_that_of_the_last_turn() {
         (&["--resume"][..], "needs a terminal"),
         (&["--last"], "no conversation in this directory"),
         (&["--cwd", "missing"], "does not exist"),
-        (&["-a", "nobody"], "nobody"),
+        (&["-a", "missing"], "missing"),
     ] {
         let empty = TaskHarness::new("true", SCRIPT);
         let run = chat(&empty, args, "");

@@ -1,4 +1,4 @@
-//! What people meet every day: what a run needs, what it prints, and how it goes on.
+//! Everyday commands: what a run checks first, what commands print, and how blocked work continues.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;

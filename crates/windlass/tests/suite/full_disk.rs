@@ -30,13 +30,19 @@ run worker worker --once --json
 run show task show 1 --json
 "#;
 
-struct FullDisk(TaskHarness);
+/// A script that has run in a mount namespace with a small disk.
+pub(crate) struct FullDisk(TaskHarness);
 
 impl FullDisk {
     fn new() -> Self {
         let harness = TaskHarness::new("test -f done.txt", INSTANT);
         let state = harness.home().join(".local/state/windlass/tasks.db");
         harness.configure(&format!("sqlite:{}", state.display()), "test -f done.txt");
+        Self::run_script(harness, SCRIPT)
+    }
+
+    /// Runs a script. It finds the program, the configuration, the harness and the directory for its outputs in variables.
+    pub(crate) fn run_script(harness: TaskHarness, script: &str) -> Self {
         let named = harness.path("named.toml");
         // A user namespace inside of another one is not what is tested here.
         let config = std::fs::read_to_string(&named).unwrap();
@@ -44,12 +50,13 @@ impl FullDisk {
         std::fs::create_dir(harness.path("out")).unwrap();
         let mut command = Command::new("unshare");
         command
-            .args(["-Urm", "sh", "-euc", SCRIPT])
+            .args(["-Urm", "sh", "-euc", script])
             .env_clear()
             .env("HOME", harness.home())
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("PROGRAM", assert_cmd::cargo::cargo_bin("windlass"))
             .env("CONFIG", named)
+            .env("ROOT", harness.path(""))
             .env("OUT", harness.path("out"))
             .current_dir(harness.project());
         let ran = Run::of(&mut command);
@@ -57,11 +64,14 @@ impl FullDisk {
         Self(harness)
     }
 
-    fn run(&self, name: &str) -> Run {
-        let read = |end: &str| {
-            let path = self.0.path("out").join(format!("{name}.{end}"));
-            std::fs::read_to_string(path).unwrap()
-        };
+    /// Returns a file that the script wrote.
+    pub(crate) fn output(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.path("out").join(name)).unwrap()
+    }
+
+    /// Returns what a command of the script printed.
+    pub(crate) fn run(&self, name: &str) -> Run {
+        let read = |end: &str| self.output(&format!("{name}.{end}"));
         Run {
             code: read("code").trim().parse().unwrap(),
             stdout: read("stdout"),

@@ -1,9 +1,8 @@
 //! A disk that is full while a change lands: the checkout stays as it was, and the change lands later.
 
-use assert_cmd::Command;
 use serde_json::Value;
 
-use super::cli_harness::Run;
+use super::full_disk::FullDisk;
 use super::task_harness::TaskHarness;
 
 /// The change needs more space than is left on the disk of the repository.
@@ -17,7 +16,7 @@ run() {
     name=$1
     shift
     code=0
-    timeout 120 "$PROGRAM" --config "$ROOT/named.toml" "$@" >"$OUT/$name.stdout" 2>"$OUT/$name.stderr" || code=$?
+    timeout 120 "$PROGRAM" --config "$CONFIG" "$@" >"$OUT/$name.stdout" 2>"$OUT/$name.stderr" || code=$?
     echo "$code" >"$OUT/$name.code"
     git status --porcelain >"$OUT/$name.status"
     git rev-parse main >"$OUT/$name.main"
@@ -43,44 +42,27 @@ const LARGE: &str = r#"{"turns": [
 
 #[test]
 fn landing_on_a_full_disk_leaves_the_checkout_as_it_was() {
-    let harness = TaskHarness::new(TEST, LARGE);
-    let named = harness.path("named.toml");
-    // A user namespace inside of another one is not what is tested here.
-    let config = std::fs::read_to_string(&named).unwrap();
-    std::fs::write(&named, format!("{config}[sandbox]\nmechanism = \"none\"\n")).unwrap();
-    let out = harness.path("out");
-    std::fs::create_dir(&out).unwrap();
-    let mut command = Command::new("unshare");
-    command
-        .args(["-Urm", "sh", "-euc", SCRIPT])
-        .env_clear()
-        .env("HOME", harness.home())
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("PROGRAM", assert_cmd::cargo::cargo_bin("windlass"))
-        .env("ROOT", harness.path(""))
-        .env("OUT", &out)
-        .current_dir(harness.project());
-    let ran = Run::of(&mut command);
-    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
-    let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
-    let all = |name: &str| {
-        format!(
-            "{}{}",
-            read(&format!("{name}.stdout")),
-            read(&format!("{name}.stderr"))
-        )
-    };
-    assert_eq!(read("worker.code").trim(), "0", "{}", all("worker"));
+    let disk = FullDisk::run_script(TaskHarness::new(TEST, LARGE), SCRIPT);
+    let (worker, full, land) = (disk.run("worker"), disk.run("full"), disk.run("land"));
+    assert_eq!(worker.code, 0, "{worker:?}");
 
-    assert_eq!(read("full.code").trim(), "3", "{}", all("full"));
-    let full: Value = serde_json::from_str(&read("full.stdout")).unwrap();
-    assert_eq!(full[0]["status"], "waits", "{full}");
-    assert_eq!(read("full.main"), read("worker.main"), "{full}");
-    assert_eq!(read("full.status"), "", "{full}");
+    assert_eq!(full.code, 3, "{full:?}");
+    let report: Value = serde_json::from_str(&full.stdout).unwrap();
+    assert_eq!(report[0]["status"], "waits", "{report}");
+    assert_eq!(
+        disk.output("full.main"),
+        disk.output("worker.main"),
+        "{report}"
+    );
+    assert_eq!(disk.output("full.status"), "", "{report}");
 
-    assert_eq!(read("land.code").trim(), "0", "{}", all("land"));
-    let landed: Value = serde_json::from_str(&read("land.stdout")).unwrap();
-    assert_eq!(landed[0]["commit"], read("land.main").trim(), "{landed}");
-    assert_eq!(read("land.status"), "");
-    assert!(read("size").trim().parse::<u64>().unwrap() > 1_000_000);
+    assert_eq!(land.code, 0, "{land:?}");
+    let report: Value = serde_json::from_str(&land.stdout).unwrap();
+    assert_eq!(
+        report[0]["commit"],
+        disk.output("land.main").trim(),
+        "{report}"
+    );
+    assert_eq!(disk.output("land.status"), "");
+    assert!(disk.output("size").trim().parse::<u64>().unwrap() > 1_000_000);
 }

@@ -25,7 +25,7 @@ const KEY: &str = "canary-key-4b1f0a77";
 const EXTRA: &str = "canary-extra-93d2c6e5";
 const CANARY: &str = "canary-";
 
-/// Stands in for every agent: it starts and never answers.
+/// Replaces every agent: it starts and never answers.
 const AGENT: &str = "#!/bin/sh
 case \"$*\" in *--version*) echo 9.9.9; exit ;; esac
 touch \"$PWD/started-${0##*/}\"

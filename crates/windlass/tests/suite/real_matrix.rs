@@ -45,7 +45,7 @@ const CELLS: [(&str, Cell); 9] = [
 const UNKNOWN_SESSION: &str = "01a1dcd0-0000-4000-8000-000000000000";
 
 /// How long a model of a test is waited for.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// An agent in a project, on a scripted model.
 struct Subject {
@@ -219,7 +219,7 @@ fn cancel(row: &Row) -> Result<(), String> {
     let subject = Subject::new(row, json!([{ "fault": "hang", "or_more": true }]));
     let mut child = subject.start(&["ask", "-a", "real", "Wait"]);
     let clock = SystemClock::new();
-    while subject.server.request_count() == 0 && clock.elapsed() < PATIENCE {
+    while subject.server.request_count() == 0 && clock.elapsed() < TIMEOUT {
         std::thread::sleep(Duration::from_millis(50));
     }
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();

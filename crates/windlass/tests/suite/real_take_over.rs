@@ -17,7 +17,7 @@ use super::run::Server;
 use super::task_harness::TaskHarness;
 
 /// How long to wait for something on the terminal.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 /// The time between two looks, and between two keys: programs take keys that come faster for a pasted text.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -102,7 +102,7 @@ impl Terminal {
     fn until(&mut self, what: &str, is_done: impl Fn(&mut Self) -> bool, act: impl Fn(&Self)) {
         let clock = SystemClock::new();
         while !is_done(self) {
-            assert!(clock.elapsed() < PATIENCE, "{what}: {}", self.text());
+            assert!(clock.elapsed() < TIMEOUT, "{what}: {}", self.text());
             act(self);
             std::thread::sleep(PAUSE);
         }

@@ -1,20 +1,11 @@
 //! fast-agent.
 
-use super::COMMON_CAPABILITIES;
-use crate::acp::preset::{LaunchConfig, LaunchContext, Preset, Quirks};
+use super::with_model_at_launch;
+use crate::acp::preset::{LaunchConfig, LaunchContext, Preset};
 use crate::program::known;
 
-pub(super) const PRESET: Preset = Preset {
-    program: &known::fast_agent::PROGRAM,
-    args: &["--shell"],
-    capabilities: COMMON_CAPABILITIES,
-    launch_config,
-    meta: None,
-    quirks: Quirks {
-        model_is_launch_arg: true,
-        ..Quirks::NONE
-    },
-};
+pub(super) const PRESET: Preset =
+    with_model_at_launch(&known::fast_agent::PROGRAM, &["--shell"], launch_config);
 
 fn launch_config(context: &LaunchContext<'_>, config: &mut LaunchConfig) {
     let command = &mut config.command;

@@ -18,8 +18,8 @@ mod vibe;
 
 use windlass_core::Capabilities;
 
-use super::preset::{Preset, Quirks};
-use crate::program::known;
+use super::preset::{LaunchConfig, LaunchContext, Preset, Quirks};
+use crate::program::{AgentProgram, known};
 
 /// The built-in presets. Other agents need a `command`, and no code.
 pub const PRESETS: &[&Preset] = &[
@@ -51,6 +51,25 @@ const COMMON_CAPABILITIES: Capabilities = Capabilities {
     usage: true,
     cost: false,
 };
+
+/// Returns the preset of an agent with the common capabilities, whose model is chosen at launch.
+const fn with_model_at_launch(
+    program: &'static AgentProgram,
+    args: &'static [&'static str],
+    launch_config: fn(&LaunchContext<'_>, &mut LaunchConfig),
+) -> Preset {
+    Preset {
+        program,
+        args,
+        capabilities: COMMON_CAPABILITIES,
+        launch_config,
+        meta: None,
+        quirks: Quirks {
+            model_is_launch_arg: true,
+            ..Quirks::NONE
+        },
+    }
+}
 
 /// The preset of an agent that is configured by its command.
 pub(super) const GENERIC: Preset = Preset {

@@ -2,21 +2,11 @@
 
 use serde_json::json;
 
-use super::COMMON_CAPABILITIES;
-use crate::acp::preset::{LaunchConfig, LaunchContext, Preset, Quirks};
+use super::with_model_at_launch;
+use crate::acp::preset::{LaunchConfig, LaunchContext, Preset};
 use crate::program::known::{self, PROVIDER_NAME};
 
-pub(super) const PRESET: Preset = Preset {
-    program: &known::pi::PROGRAM,
-    args: &[],
-    capabilities: COMMON_CAPABILITIES,
-    launch_config,
-    meta: None,
-    quirks: Quirks {
-        model_is_launch_arg: true,
-        ..Quirks::NONE
-    },
-};
+pub(super) const PRESET: Preset = with_model_at_launch(&known::pi::PROGRAM, &[], launch_config);
 
 /// The key stays in the environment.
 fn launch_config(context: &LaunchContext<'_>, config: &mut LaunchConfig) {

@@ -36,7 +36,7 @@ pub(super) fn transcript(turns: &[ChatTurn]) -> String {
         );
         bytes += part.len();
         if bytes > MAX_BYTES {
-            parts.push("(Earlier turns are left out.)\n\n".to_owned());
+            parts.push("(Earlier turns are omitted.)\n\n".to_owned());
             break;
         }
         parts.push(part);
@@ -80,6 +80,6 @@ mod tests {
         let many = vec![turn(&"é".repeat(9000), "x"); 20];
         let text = prompt(&many, "now");
         assert!(text.len() < MAX_BYTES + 500, "{}", text.len());
-        assert!(text.contains("(Earlier turns are left out.)"));
+        assert!(text.contains("(Earlier turns are omitted.)"));
     }
 }

@@ -231,7 +231,7 @@ impl TurnRunner<'_> {
                         shown.note(&format!("type a number from 1 to {count}, y or n"))?;
                         reading = Box::pin(input.read(&prompt));
                     }
-                    // Nothing is allowed, and the turn goes on.
+                    // Nothing is allowed, and the turn continues.
                     Entry::End => return Ok(()),
                     Entry::Interrupted => {
                         drop(decision);

@@ -57,7 +57,7 @@ impl Open {
         Ok(result?.unwrap_or(Exit::Done))
     }
 
-    /// Opens the files, starts the program, and hands the result back. Returns `None` if the person goes on later.
+    /// Opens the files, starts the program, and hands the result back. Returns `None` if the person continues later.
     async fn work(
         &self,
         app: &App<'_>,

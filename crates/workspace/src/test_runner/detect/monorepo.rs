@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use globset::GlobBuilder;
 use windlass_tasks::SubProject;
 
 use super::project_dir::ProjectDir;
@@ -192,41 +193,8 @@ pub(super) fn directories(root: &ProjectDir) -> Vec<String> {
 /// number of names.
 fn matches_glob(pattern: &str, path: &str) -> bool {
     let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
-    let pattern: Vec<&str> = pattern.split('/').collect();
-    let path: Vec<&str> = path.split('/').collect();
-    matches_names(&pattern, &path)
-}
-
-fn matches_names(pattern: &[&str], path: &[&str]) -> bool {
-    match (pattern.split_first(), path.split_first()) {
-        (None, None) => true,
-        (Some((&"**", rest)), _) => {
-            (0..=path.len()).any(|skipped| matches_names(rest, &path[skipped..]))
-        }
-        (Some((name, patterns)), Some((first, names))) => {
-            matches_name(name, first) && matches_names(patterns, names)
-        }
-        _ => false,
-    }
-}
-
-fn matches_name(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else {
-        return false;
-    };
-    let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else {
-        return rest.is_empty();
-    };
-    for part in middle {
-        let Some(at) = rest.find(part) else {
-            return false;
-        };
-        rest = &rest[at + part.len()..];
-    }
-    rest.ends_with(last)
+    let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+    glob.is_ok_and(|glob| glob.compile_matcher().is_match(path))
 }
 
 #[cfg(test)]
