@@ -71,7 +71,7 @@ impl AcpAgent {
 
     /// Ends all processes.
     pub(super) async fn close(&self) {
-        self.pool.clear();
+        self.pool.close().await;
         self.processes.close().await;
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::schema::{
@@ -19,10 +20,13 @@ use windlass_sandbox::Child;
 use super::outcome;
 use super::permission::PendingPermission;
 use super::router::{ConnectionEnd, SessionMessage, SessionRouter};
-use super::stdio;
+use super::stdio::{self, AgentStdin};
 use crate::program::AgentProgram;
 use crate::program::find::unavailable;
 use crate::program::pool::Pooled;
+
+/// How long an agent may take to store its sessions and to exit, once its input is closed.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// One running agent. Dropping it kills the process tree.
 #[derive(Debug)]
@@ -34,6 +38,7 @@ pub(super) struct Connection {
     program: &'static AgentProgram,
     pub(super) router: Arc<SessionRouter>,
     client: ConnectionTo<Agent>,
+    stdin: AgentStdin,
     driver: AbortOnDrop,
     /// Whether it accepts no further turns.
     retired: AtomicBool,
@@ -60,8 +65,9 @@ impl Connection {
         let pipe = child.stdin.take().ok_or_else(|| {
             Error::agent(ErrorCode::BackendError, "the agent has no standard input")
         })?;
+        let stdin = AgentStdin::new(pipe);
         let transport = Lines::new(
-            stdio::outgoing(pipe, Arc::clone(&router)),
+            stdio::outgoing(stdin.clone(), Arc::clone(&router)),
             stdio::incoming(child, Arc::clone(&router)),
         );
         let (client_sender, client) = oneshot::channel();
@@ -106,6 +112,7 @@ impl Connection {
             agent,
             program,
             router,
+            stdin,
             driver,
             retired: AtomicBool::new(false),
             info: AgentInfo::default(),
@@ -244,8 +251,13 @@ impl Pooled for Arc<Connection> {
     }
 
     fn close(self) -> BoxFuture<'static, ()> {
-        drop(self);
-        Box::pin(async {})
+        Box::pin(async move {
+            let exited = async {
+                self.stdin.close().await;
+                self.router.wait_ended().await;
+            };
+            let _ = tokio::time::timeout(CLOSE_TIMEOUT, exited).await;
+        })
     }
 }
 

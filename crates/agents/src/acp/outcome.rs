@@ -270,9 +270,9 @@ pub(super) fn terminal(response: &PromptResponse, summary: TurnSummary) -> Agent
     }
 }
 
-/// Parses the status in `… (HTTP 401)`, the form of some agents.
+/// Parses the status in `… (HTTP 401)` or `… (status=401)`, the forms of some agents.
 fn status_in_brackets(text: &str) -> Option<u16> {
-    let after = text.split_once("(HTTP ")?.1;
+    let after = text.split_once("(HTTP ").or(text.split_once("(status="))?.1;
     after.split(')').next()?.parse().ok()
 }
 

@@ -12,7 +12,8 @@ use futures::{Sink, Stream};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
-use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
+use tokio::net::unix::pipe;
 use tokio::time::timeout;
 use windlass_sandbox::{Child, ExitReason, ExitStatus};
 
@@ -164,22 +165,43 @@ async fn end_reason(child: &mut Child) -> ConnectionEnd {
     }
 }
 
+/// The agent's standard input, until it is closed. Clones share it.
+#[derive(Debug, Clone)]
+pub(super) struct AgentStdin(Arc<tokio::sync::Mutex<Option<pipe::Sender>>>);
+
+impl AgentStdin {
+    pub(super) fn new(pipe: pipe::Sender) -> Self {
+        Self(Arc::new(tokio::sync::Mutex::new(Some(pipe))))
+    }
+
+    /// Closes it: an agent exits then, after it has stored its sessions.
+    pub(super) async fn close(&self) {
+        self.0.lock().await.take();
+    }
+
+    async fn write(&self, line: &str) -> io::Result<()> {
+        let mut pipe = self.0.lock().await;
+        let pipe = pipe.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        pipe.write_all(line.as_bytes()).await
+    }
+}
+
 /// Returns the sink that writes to the agent. A line that the agent does not read blocks the lines after it.
 pub(super) fn outgoing(
-    pipe: impl AsyncWrite + Send + Unpin + 'static,
+    stdin: AgentStdin,
     router: Arc<SessionRouter>,
 ) -> impl Sink<String, Error = io::Error> + Send + 'static {
     futures::sink::unfold(
-        (pipe, router),
-        |(mut pipe, router), mut line: String| async move {
+        (stdin, router),
+        |(stdin, router), mut line: String| async move {
             let message = serde_json::from_str::<RawMessage<'_>>(&line);
             let is_response = message.is_ok_and(|it| it.method.is_none());
             line.push('\n');
-            pipe.write_all(line.as_bytes()).await?;
+            stdin.write(&line).await?;
             if is_response {
                 router.release_response_slot();
             }
-            Ok((pipe, router))
+            Ok((stdin, router))
         },
     )
 }

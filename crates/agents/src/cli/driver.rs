@@ -64,7 +64,7 @@ impl CliDriver {
 
     /// Ends all processes.
     pub(super) async fn close(&self) {
-        self.idle.clear();
+        self.idle.close().await;
         self.processes.close().await;
     }
 

@@ -9,7 +9,7 @@ use std::hash::Hash;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
 use windlass_core::{Clock, Result};
 
@@ -165,10 +165,12 @@ impl<K: Clone + Eq + Hash + Send + 'static, P: Pooled> Pool<K, P> {
         }
     }
 
-    /// Removes all processes. Those without a turn end.
-    pub(crate) fn clear(&self) {
+    /// Removes all processes, and lets those without a turn exit.
+    pub(crate) async fn close(&self) {
         let removed = std::mem::take(&mut self.state.kept.lock().by_key);
-        drop(removed);
+        let removed = removed.into_values().map(|kept| kept.process);
+        let idle = removed.filter(|process| process.is_live() && !process.is_busy());
+        join_all(idle.map(Pooled::close)).await;
     }
 
     /// Counts a use of this key's process, and ends the process after the idle time unless it is used before.

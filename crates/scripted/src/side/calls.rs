@@ -22,6 +22,8 @@ enum SideCallPattern {
     SchemaHasProperty(&'static str),
     /// The prompt is exactly this text.
     PromptIs(&'static str),
+    /// The prompt starts with this text.
+    PromptStartsWith(&'static str),
 }
 
 /// The answer to a side call.
@@ -34,7 +36,7 @@ pub(crate) enum SideReply {
 }
 
 /// All known side calls. The patterns are taken from the agents' requests or programs.
-static SIDE_CALLS: [SideCall; 13] = [
+static SIDE_CALLS: [SideCall; 15] = [
     SideCall {
         name: "claude: quota probe",
         pattern: SideCallPattern::PromptIs("quota"),
@@ -48,6 +50,18 @@ static SIDE_CALLS: [SideCall; 13] = [
     SideCall {
         name: "claude: session title",
         pattern: SideCallPattern::InstructionsContain(r#"Return JSON with a single "title" field"#),
+        reply: SideReply::Json(r#"{"title":"Scripted session"}"#),
+    },
+    SideCall {
+        name: "claude-agent-acp: next prompt",
+        pattern: SideCallPattern::PromptStartsWith("[SUGGESTION MODE:"),
+        reply: SideReply::Text("Run the tests"),
+    },
+    SideCall {
+        name: "codex-acp: title",
+        pattern: SideCallPattern::PromptStartsWith(
+            "Your task is to generate a very short title for a conversation",
+        ),
         reply: SideReply::Json(r#"{"title":"Scripted session"}"#),
     },
     SideCall {
@@ -126,6 +140,7 @@ impl SideCallPattern {
                     && request.last_user_text() == *prompt
                     && request.max_tokens == Some(1)
             }
+            Self::PromptStartsWith(text) => request.last_user_text().starts_with(text),
         }
     }
 }

@@ -70,6 +70,10 @@ impl Ask {
         let cwd = absolute_dir(&self.cwd)?;
         let started = SystemClock::new().now();
         let exit = self.run_in(app, handle, agent, cwd.clone()).await;
+        if exit.is_ok() {
+            // Some agents store the session as they exit.
+            handle.close().await;
+        }
         for path in windlass_workspace::new_repositories(&cwd, started) {
             let path = path.display().to_string();
             let path = escape_line(&path);

@@ -135,7 +135,7 @@ fn blocks<const N: usize>(
 
 /// Breaks a text between words into lines of at most `width` characters. Only a word that is longer than a line is
 /// broken itself. Always returns a line.
-fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in text.split(' ') {

@@ -23,7 +23,7 @@ fn conversation(name: &str, columns: u32) {
     tmux.wait_for_prompt("real");
     tmux.line("Write one.txt");
     tmux.wait_for("requests permission", 1);
-    tmux.wait_for("›", 4);
+    tmux.wait_for("›", 3);
     assert!(!exists("one.txt"));
     tmux.line("y");
     tmux.wait_for("(/diff last, /undo)", 1);
@@ -31,7 +31,7 @@ fn conversation(name: &str, columns: u32) {
     assert!(exists("one.txt"));
     tmux.line("Write two.txt");
     tmux.wait_for("requests permission", 2);
-    tmux.wait_for("›", 6);
+    tmux.wait_for("›", 5);
     tmux.line("n");
     tmux.wait_for_prompt("real");
     assert!(!exists("two.txt"));

@@ -84,6 +84,17 @@ impl Subject {
         self.run(&[&["ask", "-a", "real", "-o", "json"], args].concat())
     }
 
+    /// Returns the processes that still run shortly after the command.
+    fn processes_left(&self) -> Vec<String> {
+        let mut left = self.harness.processes();
+        let mut tries = 0..100;
+        while !left.is_empty() && tries.next().is_some() {
+            std::thread::sleep(Duration::from_millis(50));
+            left = self.harness.processes();
+        }
+        left
+    }
+
     fn start(&self, args: &[&str]) -> Child {
         #[expect(
             clippy::disallowed_methods,
@@ -228,7 +239,7 @@ fn cancel(row: &Row) -> Result<(), String> {
     let pipe = child.stderr.take().unwrap();
     pipe.take(1 << 16).read_to_string(&mut stderr).unwrap();
     let code = child.wait().unwrap().code().unwrap_or(-1);
-    let left = subject.harness.processes();
+    let left = subject.processes_left();
     let run = Run {
         code,
         stdout: format!("{left:?}"),
@@ -292,12 +303,12 @@ fn refused_key(row: &Row) -> Result<(), String> {
 fn timeout(row: &Row) -> Result<(), String> {
     let subject = Subject::new(row, json!([{ "fault": "hang", "or_more": true }]));
     let run = subject.ask(&["--timeout", "15", "Wait"]);
-    let left = subject.harness.processes();
+    let left = subject.processes_left();
     expect(run.code == 124 && left.is_empty(), "no timeout", &run)
 }
 
 fn task_loop(row: &Row) -> Result<(), String> {
-    let subject = Subject::new(row, json!([]));
+    let subject = Subject::new(row, always("The demo has its own model."));
     let run = subject.run(&["demo", "--agent", "real"]);
     let is_proved = run.stdout.contains("Windlass ran the tests");
     expect(run.code == 0 && is_proved, "not proved", &run)
@@ -325,7 +336,8 @@ rows! {
     claude_agent_acp: "claude-agent-acp", "agents-acp", "claude-opus-5-5", &[];
     codex_acp: "codex-acp", "agents-acp", "gpt-5.5", &[];
     kimi: "kimi", "agents-more", "scripted", &[];
-    pi_acp: "pi-acp", "agents-more", "scripted", &[];
+    pi_acp: "pi-acp", "agents-more", "scripted",
+        &[("401", "it ends the turn without an answer and does not report that the key was refused")];
 }
 
 /// These agents need a newer Python than some systems have.

@@ -122,7 +122,8 @@ impl Tmux {
             (r"\$\d+\.\d{4}", "$$N"),
             (r"\d+ tokens in, \d+ out", "N tokens"),
             (r"\b[0-9a-f]{12}\b", "ID"),
-            (r"Pane is dead \(.*", "(exited)"),
+            (r"(?m)^  blocked connections .*\n(    .*\n)*", ""),
+            (r"\n+Pane is dead \(.*", ""),
         ] {
             let pattern = Regex::new(pattern).unwrap();
             screen = pattern.replace_all(&screen, placeholder).into_owned();
@@ -130,9 +131,10 @@ impl Tmux {
         screen
     }
 
-    /// Compares the screen with the stored one.
+    /// Waits for the end of the program, then compares the screen with the stored one.
     #[track_caller]
     pub(crate) fn check(&self, name: &str) {
+        self.wait_for("Pane is dead", 1);
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/screens");
         let file = path.join(format!("{name}.txt"));
         expect_test::expect_file![file].assert_eq(&self.normalized());

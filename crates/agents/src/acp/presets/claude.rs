@@ -23,9 +23,14 @@ pub(super) const PRESET: Preset = Preset {
     },
 };
 
-/// A repository's `.claude` and `.mcp.json` may run commands, so they are not applied.
+/// A repository's `.claude` and `.mcp.json` may run commands, so they are not applied. A suggestion of the next prompt
+/// costs a model request after each turn, and is not used.
 fn meta(instructions: Option<&str>) -> Value {
-    let options = json!({ "settingSources": ["user"], "strictMcpConfig": true });
+    let options = json!({
+        "settingSources": ["user"],
+        "strictMcpConfig": true,
+        "promptSuggestions": false,
+    });
     let mut meta = json!({ "claudeCode": { "options": options } });
     if let Some(instructions) = instructions {
         meta["systemPrompt"] = json!({ "append": instructions });

@@ -1,11 +1,17 @@
 //! fast-agent.
 
 use super::with_model_at_launch;
-use crate::acp::preset::{LaunchConfig, LaunchContext, Preset};
+use crate::acp::preset::{LaunchConfig, LaunchContext, Preset, Quirks};
 use crate::program::known;
 
-pub(super) const PRESET: Preset =
-    with_model_at_launch(&known::fast_agent::PROGRAM, &["--shell"], launch_config);
+pub(super) const PRESET: Preset = Preset {
+    quirks: Quirks {
+        model_is_launch_arg: true,
+        error_prefixes: &["I hit an internal error while calling the model: "],
+        ..Quirks::NONE
+    },
+    ..with_model_at_launch(&known::fast_agent::PROGRAM, &["--shell"], launch_config)
+};
 
 fn launch_config(context: &LaunchContext<'_>, config: &mut LaunchConfig) {
     let command = &mut config.command;

@@ -251,7 +251,9 @@ impl ChatLoop<'_> {
             escape_line(&name),
             escape_line(&cwd)
         ))?;
-        console.progress(QUIET, &format!("{rights}; /help lists the commands"));
+        for line in terminal::wrapped(&format!("{rights}; /help lists the commands")) {
+            console.progress(QUIET, &line);
+        }
         if let Some(turn) = record.turns.last() {
             let count = record.turns.len();
             console.progress(

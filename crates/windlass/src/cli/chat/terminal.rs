@@ -4,6 +4,8 @@ use std::io::{stdin, stdout};
 
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
+use crate::cli::table::wrap;
+
 /// The width of output that is not a terminal.
 const DEFAULT_WIDTH: usize = 80;
 
@@ -42,4 +44,48 @@ pub(super) fn width() -> usize {
     columns
         .filter(|columns| *columns > 0)
         .unwrap_or(DEFAULT_WIDTH)
+}
+
+/// Breaks a line between words at the width of the terminal. What continues it is indented more.
+pub(super) fn wrapped(line: &str) -> Vec<String> {
+    wrapped_at(line, width())
+}
+
+fn wrapped_at(line: &str, width: usize) -> Vec<String> {
+    const MIN_WIDTH: usize = 20;
+    let text = line.trim_start_matches(' ');
+    let indent = line.len() - text.len();
+    let room = width.saturating_sub(indent + 2).max(MIN_WIDTH);
+    let lines = if indent + text.chars().count() <= width {
+        vec![text.to_owned()]
+    } else {
+        wrap(text, room)
+    };
+    let lines = lines.iter().enumerate();
+    lines
+        .map(|(index, line)| {
+            let indent = indent + if index == 0 { 0 } else { 2 };
+            format!("{:indent$}{line}", "")
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        let cases: [(&str, &[&str]); 3] = [
+            ("short", &["short"]),
+            ("  exactly as wide as it", &["  exactly as wide as it"]),
+            (
+                "  one two three four five six",
+                &["  one two three four", "    five six"],
+            ),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(wrapped_at(line, 24), expected);
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! Shows a turn on a terminal: rendered text, tool calls, changes of files and permission requests.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::time::Duration;
 
+use anstyle::Style;
 use serde_json::Value;
 use windlass_acp::{ToolSummary, summarize_tool};
 use windlass_core::{
@@ -37,6 +38,8 @@ pub(super) struct TurnView<'a> {
     has_text: bool,
     tools: HashMap<String, (String, Value, ToolSummary)>,
     plan: Vec<PlanEntry>,
+    /// Hosts that the sandbox did not let the agent connect to.
+    blocked: BTreeSet<String>,
 }
 
 impl<'a> TurnView<'a> {
@@ -51,6 +54,7 @@ impl<'a> TurnView<'a> {
             has_text: false,
             tools: HashMap::new(),
             plan: Vec::new(),
+            blocked: BTreeSet::new(),
         };
         view.wait("starting");
         view
@@ -88,10 +92,14 @@ impl<'a> TurnView<'a> {
                 self.end_text()?;
                 self.console.error(message);
             }
+            AgentEvent::Custom { kind, payload } if kind == "blocked_connection" => {
+                self.blocked
+                    .extend(payload["host"].as_str().map(str::to_owned));
+            }
             AgentEvent::Custom { .. } => {
                 if let Some((style, line)) = custom_line(event) {
                     self.end_text()?;
-                    self.console.progress(style, &line);
+                    self.print(style, &line);
                     self.wait("working");
                 }
             }
@@ -103,7 +111,7 @@ impl<'a> TurnView<'a> {
     /// Shows a line between the events.
     pub(super) fn note(&mut self, line: &str) -> Result<(), CliError> {
         self.end_text()?;
-        self.console.progress(WARNING, line);
+        self.print(WARNING, line);
         Ok(())
     }
 
@@ -131,17 +139,32 @@ impl<'a> TurnView<'a> {
             }
         };
         let line = format!("? {} requests permission: {title}", self.agent);
-        self.console.progress(WARNING, &line);
+        self.print(WARNING, &line);
         for (index, option) in request.options.iter().enumerate() {
             let line = format!("  {}  {}", index + 1, option.label);
-            self.console.progress(STRONG, &line);
+            self.print(STRONG, &line);
         }
         Ok(())
     }
 
     /// Ends the view, whatever was shown last.
     pub(super) fn finish(&mut self) -> Result<(), CliError> {
-        self.end_text()
+        self.end_text()?;
+        if !self.blocked.is_empty() {
+            let hosts: Vec<&str> = self.blocked.iter().map(String::as_str).collect();
+            let hosts = hosts.join(", ");
+            let line =
+                format!("  blocked connections to {hosts}; `network` lists the allowed hosts");
+            self.print(QUIET, &line);
+        }
+        Ok(())
+    }
+
+    /// Prints a line, wrapped at the width of the terminal.
+    fn print(&self, style: Style, line: &str) {
+        for line in terminal::wrapped(line) {
+            self.console.progress(style, &line);
+        }
     }
 
     fn show_text(&mut self, text: &str) -> Result<(), CliError> {
@@ -167,8 +190,7 @@ impl<'a> TurnView<'a> {
     fn start_tool(&mut self, id: &str, name: &str, input: &Value) -> Result<(), CliError> {
         self.end_text()?;
         let summary = summarize_tool(name, input, self.cwd);
-        self.console
-            .progress(STRONG, &format!("● {}", summary.title));
+        self.print(STRONG, &format!("● {}", summary.title));
         self.show_edits(&summary)?;
         self.wait(&summary.title);
         if self.tools.len() < MAX_TOOLS {
@@ -222,8 +244,7 @@ impl<'a> TurnView<'a> {
                 PlanStatus::InProgress => ('▸', STRONG),
                 _ => ('·', QUIET),
             };
-            let line = format!("  {mark} {}", entry.step);
-            self.console.progress(style, &line);
+            self.print(style, &format!("  {mark} {}", entry.step));
         }
         self.plan = entries.to_vec();
         self.wait("working");
