@@ -36,16 +36,14 @@ impl Tmux {
             .arg(format!("PATH={path}"))
             .arg(format!("HOME={}", harness.home().display()))
             .arg("KEY=not-a-real-key")
+            // Keeps the screen after the program's end. Ctrl-C is for the program alone.
+            .args(["sh", "-c", "trap : INT; \"$@\"; echo \"exit code $?\"; exec cat", "sh"])
             .arg(assert_cmd::cargo::cargo_bin("windlass"))
             .arg("--config")
             .arg(harness.path("named.toml"))
             .arg("chat")
             .args(args);
         command.assert().success();
-        tmux.command()
-            .args(["set-option", "-g", "remain-on-exit", "on"])
-            .assert()
-            .success();
         tmux
     }
 
@@ -123,7 +121,6 @@ impl Tmux {
             (r"\d+ tokens in, \d+ out", "N tokens"),
             (r"\b[0-9a-f]{12}\b", "ID"),
             (r"(?m)^  blocked connections .*\n(    .*\n)*", ""),
-            (r"\n+Pane is dead \(.*", ""),
         ] {
             let pattern = Regex::new(pattern).unwrap();
             screen = pattern.replace_all(&screen, placeholder).into_owned();
@@ -134,7 +131,7 @@ impl Tmux {
     /// Waits for the end of the program, then compares the screen with the stored one.
     #[track_caller]
     pub(crate) fn check(&self, name: &str) {
-        self.wait_for("Pane is dead", 1);
+        self.wait_for("exit code", 1);
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/screens");
         let file = path.join(format!("{name}.txt"));
         expect_test::expect_file![file].assert_eq(&self.normalized());
