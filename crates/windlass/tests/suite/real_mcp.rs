@@ -182,7 +182,7 @@ fn inspect(board: &Board, args: &[&str]) -> Value {
 fn inspector_lists_and_calls_tools() {
     let board = Board::new();
     let listed = inspect(&board, &["--method", "tools/list"]);
-    assert_eq!(listed["tools"].as_array().unwrap().len(), 14, "{listed}");
+    assert_eq!(listed["tools"].as_array().unwrap().len(), 17, "{listed}");
     let add = [
         "--method",
         "tools/call",
