@@ -22,7 +22,7 @@ use crate::link::ClientLink;
 use crate::options::{self, OptionChange};
 use crate::sessions::Sessions;
 
-/// Answers one request. What takes time runs in a task of its own, so that it does not delay other messages.
+/// Answers one request. What takes time runs in a separate task, so that it does not delay other messages.
 pub(crate) struct RequestHandler {
     sessions: Arc<Sessions>,
     link: ClientLink,
@@ -73,7 +73,7 @@ impl RequestHandler {
         Ok(())
     }
 
-    /// Answers a request in a task of its own.
+    /// Answers a request in a separate task.
     fn answer<T: JsonRpcResponse>(
         &self,
         responder: Responder<T>,

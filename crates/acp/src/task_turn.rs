@@ -27,7 +27,7 @@ const QUEUE: usize = 256;
 const LAST_MESSAGES_WAIT: Duration = Duration::from_secs(2);
 
 /// Runs the prompt to the end of its task. The task runs in `tasks`: after a cancelled turn was answered, it may
-/// still need a moment to clean up.
+/// still need to clean up.
 pub(crate) async fn run(
     turn: &RunningTurn,
     text: String,
@@ -86,7 +86,7 @@ pub(crate) async fn run(
             report = &mut work => break report,
         }
     };
-    // The last messages may still be on their way.
+    // The last messages may still be in transit.
     let rest = async {
         while let Some(event) = progress.recv().await {
             show(session, &event, &mut plan, &writer).await;

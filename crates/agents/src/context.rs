@@ -26,10 +26,10 @@ pub struct AgentContext {
 }
 
 impl AgentContext {
-    /// Creates a context whose agents run in this sandbox and store their homes and sessions under `state`.
+    /// Creates a context. Its agents run in this sandbox and store their homes and sessions under `state`.
     ///
     /// Secrets are read from the environment of the sandbox's host. The state directory is created on first
-    /// use. It must not be in a directory for temporary files, because agents see an empty one in its place.
+    /// use. It must not be in a directory for temporary files, because agents see an empty one instead.
     pub fn new(sandbox: Sandbox, state_dir: impl Into<PathBuf>) -> Self {
         let host = sandbox.host().clone();
         let secrets = move |name: &str| {

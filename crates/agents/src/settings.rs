@@ -37,7 +37,7 @@ pub struct ProgramSettings {
     pub writable: Vec<String>,
     /// Paths that the agent must be able to read although the sandbox hides their surroundings.
     pub readable: Vec<String>,
-    /// Hosts that the agent may reach besides its provider, or `open` or `none`.
+    /// Hosts that the agent may reach in addition to its provider, or `open` or `none`.
     pub network: Option<NetworkSetting>,
     /// Arguments appended to the built-in ones.
     pub extra_args: Vec<String>,

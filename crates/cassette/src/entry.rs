@@ -129,7 +129,7 @@ pub struct Exchange {
     pub headers: BTreeMap<String, String>,
     /// The response, split at its own frames.
     pub chunks: Vec<Chunk>,
-    /// When the response was cut off, if it was.
+    /// When the response was interrupted, if it was.
     pub cut: Option<Duration>,
 }
 

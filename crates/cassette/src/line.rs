@@ -15,7 +15,7 @@ pub(crate) struct Header {
     pub(crate) cassette: u64,
 }
 
-/// Every other line. `cut` ends a turn or a response that was cut off.
+/// Every other line. `cut` ends a turn or a response that was interrupted.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum CassetteLine {

@@ -68,7 +68,7 @@ impl Cassette {
             })),
             CassetteLine::Event { at, event } => match self.open() {
                 Some(Entry::Interaction(turn)) => turn.events.push(TimedEvent { at, event }),
-                _ => return Err("an event must follow a turn that was not cut"),
+                _ => return Err("an event must follow a turn that was not interrupted"),
             },
             CassetteLine::Response { status, headers } => match self.open() {
                 Some(Entry::Exchange(exchange)) if exchange.status == UNANSWERED => {
@@ -80,7 +80,7 @@ impl Cassette {
                 Some(Entry::Exchange(exchange)) if exchange.status != UNANSWERED => {
                     exchange.chunks.push(Chunk { at, text });
                 }
-                _ => return Err("a chunk must follow a response that was not cut"),
+                _ => return Err("a chunk must follow a response that was not interrupted"),
             },
             CassetteLine::Cut { at } => match self.open() {
                 Some(Entry::Interaction(Interaction { cut, .. }))
@@ -91,7 +91,7 @@ impl Cassette {
         Ok(())
     }
 
-    /// Returns the last entry, unless it was cut.
+    /// Returns the last entry, unless it was interrupted.
     fn open(&mut self) -> Option<&mut Entry> {
         self.entries.last_mut().filter(|entry| match entry {
             Entry::Interaction(turn) => turn.cut.is_none(),

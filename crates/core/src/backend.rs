@@ -68,7 +68,7 @@ pub trait AgentBackend: Send + Sync {
         Box::pin(async { Err(Error::unsupported(self.name(), "stop a turn")) })
     }
 
-    /// Returns the same agent for one piece of work, with sessions and processes of its own.
+    /// Returns the same agent for one job, with its own sessions and processes.
     ///
     /// By default the agent has no processes, and all work shares it.
     fn scoped(&self) -> Option<Arc<dyn AgentBackend>> {
@@ -224,7 +224,7 @@ pub struct SessionOptions {
     pub approver: SessionApprover,
     /// The JSON schema that the answers must match.
     pub output_schema: Option<Value>,
-    /// Whether the session is for one prompt only. If so, no process is kept for a second prompt.
+    /// Whether the session is for one prompt only. If so, no process waits for a second prompt.
     pub once: bool,
     /// Whether a model gets no tools, so that its first answer ends the turn. An agent with its own tools ignores it.
     pub without_tools: bool,

@@ -33,7 +33,7 @@ pub trait Clock: fmt::Debug + Send + Sync {
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 }
 
-/// A clock for leases. It never jumps, and processes whose clocks have the same id share it.
+/// A clock for leases. It never jumps. Clocks with the same id agree across processes.
 pub trait LeaseClock: fmt::Debug + Send + Sync {
     /// Returns the id. Times of clocks with different ids cannot be compared.
     fn id(&self) -> &str;
@@ -49,7 +49,7 @@ pub struct SystemClock {
 }
 
 impl SystemClock {
-    /// Creates a clock whose elapsed time starts at zero.
+    /// Creates a clock with an elapsed time of zero.
     pub fn new() -> Self {
         Self {
             start: tokio::time::Instant::now(),

@@ -66,7 +66,7 @@ impl std::fmt::Display for ErrorCode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Retry {
-    /// The same request will fail the same way.
+    /// A repeated request will fail the same way.
     Never,
     /// A retry may succeed.
     Now,

@@ -7,7 +7,7 @@ use crate::{Error, ErrorCode, SessionId, Timestamp, TurnId, Usage};
 
 /// One event of a turn.
 ///
-/// In JSON an event is an object whose `type` is the variant's name. Every turn ends with exactly one
+/// In JSON an event is an object with the variant's name as its `type`. Every turn ends with exactly one
 /// [terminal](Self::is_terminal) event, and every `ToolStart` has a `ToolEnd`.
 /// [`AgentHandle`](crate::AgentHandle) guarantees both for every backend.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

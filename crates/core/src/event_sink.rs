@@ -26,7 +26,7 @@ impl EventSink {
 /// Creates the events of a turn from a future that sends them.
 ///
 /// The future runs inside the stream: it makes progress while the stream is read, and dropping the stream
-/// drops it. So a backend needs no task of its own, and a turn that is stopped leaves nothing behind.
+/// drops it. So a backend needs no task, and nothing of a stopped turn remains.
 ///
 /// ```
 /// use futures::StreamExt;

@@ -19,7 +19,7 @@ pub struct McpServer {
     /// Its environment variables, in addition to the allow-list.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Hosts that it may reach besides those of addresses in `env`, or `open` or `none`. A server that an agent
+    /// Hosts that it may reach in addition to those of addresses in `env`, or `open` or `none`. A server that an agent
     /// starts itself runs in the agent's sandbox and reaches the agent's hosts instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkSetting>,

@@ -1,4 +1,4 @@
-//! Embeddings, for models whose server has them.
+//! Embeddings, for models on servers that have them.
 
 use std::sync::Arc;
 

@@ -15,7 +15,7 @@ const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(10);
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// The code of a request that fails because the provider refused the server's own key. Clients map the status 401 to
-/// their error for a wrong key and do not retry it; the message says whose key it was.
+/// their error for a wrong key and do not retry it; the message names the key's owner.
 const KEY_REFUSED: &str = "invalid_api_key";
 
 /// Renders an error in the dialect of the API that the path belongs to.

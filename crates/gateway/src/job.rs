@@ -10,7 +10,7 @@ use crate::ServedModel;
 use crate::client::{AbortReason, ClientSender};
 use crate::state::ApiState;
 
-/// The status of a request whose client disconnected. Only the log and the trace show it.
+/// The status of a request after its client disconnected. Only the log and the trace show it.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 /// A request with everything that its response needs. It outlives the client's connection until cleanup is

@@ -6,9 +6,9 @@
 //! client ◄── response ◄── ResponseWriter ◄── events ◄───────┘
 //! ```
 //!
-//! Every request is a separate turn: no state is kept between requests. An agent that accepts only text gets
+//! Every request is a separate turn; nothing is stored between requests. An agent that accepts only text gets
 //! the conversation as one transcript; a model behind HTTP gets the messages and the caller's tools
-//! unchanged. The job outlives the client: if the client disconnects, the turn is cancelled, and directory
+//! unchanged. The job does not end with the connection: if the client disconnects, the turn is cancelled, and directory
 //! and process are gone before the job ends. An agent's use of its own tools is not part of the response; the
 //! trace contains it.
 //!

@@ -126,7 +126,7 @@ struct ModelTurns<'a> {
 /// Why there is no answer to validate.
 enum ModelStop {
     Failed(ModelError),
-    /// The response calls a tool, or was cut off.
+    /// The response calls a tool, or was truncated.
     NotFinal(Box<ModelResponse>),
 }
 

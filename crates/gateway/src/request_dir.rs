@@ -12,7 +12,7 @@ const MAX_REMOVE_RETRIES: usize = 5;
 /// The working directory of one request.
 #[derive(Debug)]
 pub(crate) enum RequestDir {
-    /// A configured directory, which is kept.
+    /// A configured directory, which is not removed.
     Configured(PathBuf),
     /// A temporary directory: an empty git repository, removed afterwards.
     Temporary(TempDir),

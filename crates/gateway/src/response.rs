@@ -50,7 +50,7 @@ impl EventResponse {
     }
 
     /// Starts a streamed response. An error before the first chunk gets its own status, unless it takes too
-    /// long: some clients and proxies give up on a server that sends nothing.
+    /// long: some clients and proxies disconnect from a server that sends nothing.
     pub(crate) async fn streamed(mut self, limits: AgentApiLimits) -> Result<Response, ModelError> {
         let mut early = VecDeque::new();
         let mut hold = self.clock.sleep(limits.hold);

@@ -91,7 +91,7 @@ fn delta(text: &str) -> ModelEvent {
     }
 }
 
-/// Converts an agent's usage to that of the model APIs, whose input includes cached tokens.
+/// Converts an agent's usage to that of the model APIs, which count cached tokens as input.
 pub(crate) fn to_wire_usage(usage: &core::Usage) -> TokenUsage {
     let read = usage.cache_read_tokens.unwrap_or_default();
     let write = usage.cache_write_tokens.unwrap_or_default();

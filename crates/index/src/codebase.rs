@@ -70,7 +70,7 @@ impl CodebaseIndex {
         }
     }
 
-    /// Updates the index. Only files whose metadata changed are read, and only those with new content are
+    /// Updates the index. Only files with changed metadata are read, and only those with new content are
     /// parsed.
     pub fn refresh(&mut self) -> Result<Refresh> {
         let (found, skipped) = walk::walk(&self.root, &self.limits)?;

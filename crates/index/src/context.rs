@@ -16,7 +16,7 @@ use crate::{Error, Result};
 
 /// Provides the commit history of a repository. This crate starts no processes, so the caller must run git.
 pub trait HistorySource: fmt::Debug + Send + Sync {
-    /// Returns the history of the repository at `root`, or `None` if there is none. `known` is the newest
+    /// Returns the history of the repository at `root`, or `None` without one. `known` is the newest
     /// commit that is already known, and `commits` is the maximum number of commits.
     fn history<'a>(
         &'a self,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use windlass_core::ErrorCode;
 
-/// A result whose error is [`Error`].
+/// A result with [`Error`] as its error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Error of an index operation.

@@ -25,7 +25,7 @@ pub enum Error {
     InvalidNetwork {
         /// The server.
         server: String,
-        /// What is wrong with the host.
+        /// The validation error of the host.
         source: windlass_sandbox::InvalidHost,
     },
     /// The program of the server could not be started.
@@ -53,7 +53,7 @@ pub enum Error {
         what: String,
         /// The time limit.
         after: Duration,
-        /// The tail of the server's stderr, as the end of the sentence; empty if there is none.
+        /// The tail of the server's stderr, as the end of the sentence; may be empty.
         stderr: String,
     },
     /// The server sent a line that exceeds the protocol's limit, and was stopped.

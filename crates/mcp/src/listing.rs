@@ -16,7 +16,7 @@ pub struct McpTool {
     pub server: String,
     /// The name of the tool on its server.
     pub name: String,
-    /// The server's description of the tool; empty if there is none.
+    /// The server's description of the tool; may be empty.
     pub description: String,
     /// The JSON schema of its arguments.
     pub input_schema: Value,
@@ -36,7 +36,7 @@ pub struct McpResource {
     pub uri: String,
     /// The name.
     pub name: String,
-    /// The server's description of the resource; empty if there is none.
+    /// The server's description of the resource; may be empty.
     pub description: String,
     /// The media type, if the server reports it.
     pub mime_type: Option<String>,

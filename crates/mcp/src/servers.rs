@@ -25,7 +25,7 @@ pub struct McpServers {
 }
 
 impl McpServers {
-    /// Starts all servers concurrently in `cwd`, of which they may change what `access` allows, and lists what
+    /// Starts all servers concurrently in `cwd`, with `access` to it, and lists what
     /// they offer. If one fails, all are stopped.
     pub async fn connect(
         sandbox: &Sandbox,

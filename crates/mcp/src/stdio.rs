@@ -179,7 +179,7 @@ impl Drop for StdioTransport {
     }
 }
 
-/// Returns the tail of the server's stderr, as the end of a sentence; empty if there is none.
+/// Returns the tail of the server's stderr, as the end of a sentence; may be empty.
 fn stderr_suffix(child: &Child) -> String {
     let text = child.stderr().text();
     let tail = text.ceil_char_boundary(text.len().saturating_sub(STDERR_TAIL));

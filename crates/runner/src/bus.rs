@@ -29,7 +29,7 @@ impl Listener for mpsc::Sender<Broadcast> {
     }
 }
 
-/// The sender side of the bus. Sending never waits: messages that do not fit into the queue are dropped and
+/// The sender side of the bus. Sending never waits: messages for a full queue are dropped and
 /// counted.
 #[derive(Clone, Default)]
 pub struct Bus {

@@ -125,7 +125,7 @@ impl LeadAgent {
                 }
                 last = self.runner.store.wait_for_events(seen, interval) => {
                     seen = last.unwrap_or(seen);
-                    // Reclaims tasks of other workers whose leases expired.
+                    // Reclaims tasks of other workers after their leases expired.
                     let _ = self.runner.store.reclaim_expired().await;
                     self.runner.clock.sleep(interval / 100).await;
                 }

@@ -73,7 +73,7 @@ impl PlanError {
 
 /// Requests a plan for a task from any agent. Changes nothing.
 ///
-/// Code fences are removed, JSON is found in prose, and a string in place of a list becomes a list.
+/// Code fences are removed, JSON is found in prose, and a string instead of a list becomes a list.
 pub async fn get_plan(
     task: &str,
     planner: &AgentHandle,

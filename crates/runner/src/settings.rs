@@ -11,7 +11,7 @@ use crate::Budget;
 /// What happens when the changes of a task's dependencies conflict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ConflictPolicy {
-    /// An agent merges them, in a task of its own.
+    /// An agent merges them, in a separate task.
     #[default]
     Agent,
     /// A person is asked first.
@@ -45,7 +45,7 @@ pub struct RunnerSettings {
     pub approver: SessionApprover,
     /// The model to use, by the agent's name for it.
     pub model: Option<String>,
-    /// Names of agents that may reach every network host. A proof of their work says so.
+    /// Names of agents that may reach every network host. A proof of their work names this.
     pub open_network: Vec<String>,
     /// Messages of commits.
     pub commit: CommitSettings,

@@ -27,7 +27,7 @@ const ERROR_PAUSE: Duration = Duration::from_secs(2);
 /// The number of failed claims in a row after which a worker that runs `once` ends.
 const MAX_CLAIM_ERRORS: u32 = 3;
 
-/// Page size and maximum number of pages when listing the tasks whose clones must be kept.
+/// Page size and maximum number of pages when listing the tasks that still need their clones.
 const PAGE_SIZE: u32 = 500;
 const MAX_PAGES: u32 = 20;
 
@@ -318,7 +318,7 @@ impl WorkerRun<'_> {
             Vec::new()
         });
         let is_waiting = |report: &LandingReport| matches!(report.result, LandingResult::Waits(_));
-        // What waits is checked again after the next event, or after the sweep interval.
+        // Waiting work is checked again after the next event, or after the reclaim interval.
         self.nothing_to_land = reports.iter().all(is_waiting);
         // A returned change is a task to claim.
         self.empty &= self.nothing_to_land;

@@ -61,7 +61,7 @@ pub(crate) struct BwrapArgs {
     pub(crate) args: Vec<OsString>,
     /// See [`InitRequest::data`](crate::init_protocol::InitRequest::data).
     pub(crate) data: Vec<(usize, Vec<u8>)>,
-    /// The directories that are kept in memory.
+    /// The directories in memory.
     pub(crate) private_dirs: Vec<OsString>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn bwrap_args(
     args.identity(policy);
     args.push(&[&"--ro-bind", &"/", &"/", &"--dev", &"/dev"]);
     args.private_dir(Path::new(path_lists::SHARED_MEMORY), limits);
-    // The new `/dev` is in memory and has no limit of its own.
+    // The new `/dev` is in memory and has no limit.
     args.push(&[&"--remount-ro", &"/dev"]);
     args.push(&[&"--bind", &"/proc", &"/proc"]);
     if policy.kind != ProfileKind::Agent || getuid().is_root() {
@@ -122,7 +122,7 @@ impl BwrapArgs {
         self.push(&[&"--cap-drop", &"ALL", &"--new-session"]);
     }
 
-    /// Adds an option whose argument is a file descriptor with this content.
+    /// Adds an option with a file descriptor of this content as its argument.
     fn push_data(&mut self, option: &str, content: Vec<u8>) {
         self.push(&[&option, &""]);
         self.data.push((self.args.len() - 1, content));
@@ -145,7 +145,7 @@ impl BwrapArgs {
         Ok(())
     }
 
-    /// Mounts an empty directory that is kept in memory.
+    /// Mounts an empty directory in memory.
     fn private_dir(&mut self, path: &Path, limits: &ResourceLimits) {
         let bytes = if path == Path::new(path_lists::SHARED_MEMORY) {
             limits.private_dir_bytes().min(SHARED_MEMORY_BYTES)

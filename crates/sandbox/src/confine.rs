@@ -1,7 +1,7 @@
 //! Applies the file policy as Landlock rules, and the system call filter, to the calling thread.
 //!
-//! Landlock can only grant access. To hide a path inside a readable directory, the siblings of that
-//! path are allowed one by one.
+//! Landlock can only grant access. To hide a path inside a readable directory, each sibling of that
+//! path is allowed.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -113,7 +113,7 @@ impl RulesetBuilder {
             Access::Read => AccessFs::from_read(TARGET_ABI),
             Access::Write => AccessFs::from_all(TARGET_ABI),
         };
-        // New names cannot be allowed one by one, so a writable directory is allowed as a whole.
+        // New names cannot be allowed separately, so a writable directory is allowed as a whole.
         if access == Access::Write || !self.has_rules_below(path) {
             return self.add(path, rights);
         }

@@ -41,7 +41,7 @@ pub enum Error {
     ProgramHidden {
         /// The program that was found.
         program: PathBuf,
-        /// The path whose rule hides it.
+        /// The path of the rule that hides it.
         hidden: PathBuf,
         /// The kind of the profile.
         kind: ProfileKind,

@@ -95,7 +95,7 @@ impl FsPolicy {
         matches!(self.access(path), Access::Read | Access::Write)
     }
 
-    /// Returns the path whose rule applies to `path`.
+    /// Returns the path of the rule that applies to `path`.
     pub(crate) fn rule_for<'a>(&self, path: &'a Path) -> &'a Path {
         let mut above = path.ancestors();
         above
@@ -145,7 +145,7 @@ impl FsPolicy {
         }
     }
 
-    /// Hides a path, and everything in it that no rule of its own allows.
+    /// Hides a path, and everything in it that no other rule allows.
     pub(crate) fn hide_secret(&mut self, path: impl AsRef<Path>) {
         if let Ok(real) = path.as_ref().canonicalize() {
             self.rules.insert(real.clone(), Access::Hidden);

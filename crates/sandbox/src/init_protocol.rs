@@ -34,13 +34,13 @@ pub(crate) struct InitRequest {
     pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) cwd: OsString,
     pub(crate) scope: KillScope,
-    /// The ports to listen on in a network namespace of its own; `None` if there is no such
+    /// The ports to listen on in a separate network namespace; `None` if there is no such
     /// namespace.
     pub(crate) listen: Option<Vec<u16>>,
     /// Restrictions that the init process applies itself; bubblewrap applies its own.
     pub(crate) confinement: Option<Confinement>,
     pub(crate) limits: ResourceLimits,
-    /// Private directories that are kept in memory, as the command sees them.
+    /// Private directories in memory, as the command sees them.
     pub(crate) private_dirs: Vec<OsString>,
     /// Directories on disk that the command can write to.
     pub(crate) written_dirs: Vec<OsString>,

@@ -121,7 +121,7 @@ fn show_programs(
     program::ensure_visible(&program.path, policy)
 }
 
-/// Starts the command through bubblewrap, in namespaces of its own.
+/// Starts the command through bubblewrap, in new namespaces.
 fn use_bubblewrap(
     isolation: &Isolation,
     policy: &FsPolicy,

@@ -13,7 +13,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// What a process tree may use. A tree that exceeds a limit is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceLimits {
-    /// Memory of all processes together, including private directories that are kept in memory.
+    /// Memory of all processes together, including private directories in memory.
     pub memory_bytes: u64,
     /// The number of concurrent processes and threads.
     pub processes: u64,
@@ -61,7 +61,7 @@ impl ResourceLimits {
         }
     }
 
-    /// Returns the size of a private directory that is kept in memory.
+    /// Returns the size of a private directory in memory.
     pub(crate) fn private_dir_bytes(&self) -> u64 {
         self.memory_bytes.min(self.disk_bytes)
     }

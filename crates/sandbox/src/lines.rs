@@ -19,7 +19,7 @@ pub type OutputLine = CappedOutput;
 pub struct BoundedLines<R = ChildStdout> {
     source: R,
     chunk: Box<[u8]>,
-    /// The part of `chunk` that has not been consumed.
+    /// The part of `chunk` that has not been read.
     unread: std::ops::Range<usize>,
     line: HeadTailBuffer,
 }
@@ -37,7 +37,7 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
 
     /// Returns the next line, or `None` at the end. A last line without a newline counts.
     ///
-    /// The method is cancel safe: data read so far is kept for the next call.
+    /// The method is cancel safe: the next call starts with the data read so far.
     pub async fn next(&mut self) -> io::Result<Option<OutputLine>> {
         loop {
             if self.unread.is_empty() {

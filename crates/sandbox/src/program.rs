@@ -14,7 +14,7 @@ use crate::links;
 pub(crate) struct Program {
     /// The path at which it was found.
     found: PathBuf,
-    /// The same path without links among its directories, because such a link may be invisible to
+    /// The path without links among its directories, because such a link may be invisible to
     /// the process.
     pub(crate) path: PathBuf,
 }

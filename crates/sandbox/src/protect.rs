@@ -23,7 +23,7 @@ pub(crate) enum ProtectedPath {
     Missing(PathBuf),
     /// A missing path over which nothing can be mounted: remove it afterwards.
     Absent(PathBuf),
-    /// An existing directory whose content must not be seen.
+    /// An existing directory with content that must not be seen.
     Hidden(PathBuf),
     /// A link, over which nothing can be mounted: restore it afterwards.
     Link { path: PathBuf, target: PathBuf },

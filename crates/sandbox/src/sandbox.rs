@@ -92,7 +92,7 @@ impl Sandbox {
         &self.rejected
     }
 
-    /// Returns the host whose environment and home directory the commands are isolated from.
+    /// Returns the host. Commands are isolated from its environment and home directory.
     pub fn host(&self) -> &Host {
         &self.isolation.host
     }

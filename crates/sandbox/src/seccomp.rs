@@ -66,12 +66,12 @@ const DENIED_VALUES: &[(i64, u8, u64)] = &[
     (SYS_ptrace, 0, libc::PTRACE_SEIZE as u64),
 ];
 
-/// Calls that create namespaces, whose first argument is a set of flags.
+/// Calls that create namespaces. Their first argument is a set of flags.
 const NAMESPACE_CALLS: &[i64] = &[SYS_clone, SYS_unshare];
 const CLONE_NEWUSER: u64 = libc::CLONE_NEWUSER as u64;
 
 /// The lowest number of a system call that uses the x32 ABI of an x86-64 kernel. That ABI has
-/// numbers of its own for some calls.
+/// other numbers for some calls.
 #[cfg(target_arch = "x86_64")]
 const FIRST_X32_CALL: u32 = 0x4000_0000;
 
@@ -202,7 +202,7 @@ impl Rules {
     }
 }
 
-/// Returns a program that hides the x32 ABI, whose calls the other programs do not name.
+/// Returns a program that hides the x32 ABI. The other programs do not name its calls.
 #[cfg(target_arch = "x86_64")]
 fn other_abis() -> Vec<BpfProgram> {
     let instruction = |code: u32, jf: u8, k: u32| sock_filter {

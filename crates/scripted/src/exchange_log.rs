@@ -105,7 +105,7 @@ pub struct ScriptReport {
     pub side_calls: u64,
     /// The number of requests that the script did not expect.
     pub unexpected: u64,
-    /// The unexpected requests, as far as they were stored.
+    /// The stored unexpected requests.
     pub unexpected_requests: Vec<ServedExchange>,
     /// The turns that were not used, or not often enough.
     pub unused_turns: Vec<UnusedTurn>,

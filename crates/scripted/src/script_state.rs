@@ -46,7 +46,7 @@ impl ScriptState {
     /// Finds the turn for a request and makes an answer from it. Returns the turn's index, the turn and the
     /// answer.
     ///
-    /// If no answer can be made from a turn, the turn is not used up, so that a retry of the agent gets the
+    /// If no answer can be made from a turn, the turn is not consumed, so that a retry of the agent gets the
     /// same error.
     pub(crate) fn answer<T>(
         &self,

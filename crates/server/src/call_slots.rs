@@ -38,7 +38,7 @@ impl Default for CallSlots {
 }
 
 impl CallSlots {
-    /// Takes a slot, which is free again when the value is dropped. Fails immediately if there is none.
+    /// Takes a slot, which is free again when the value is dropped. Fails immediately if no slot is free.
     pub(crate) fn take(&self, kind: SlotKind) -> Result<OwnedSemaphorePermit, ApiError> {
         let (slots, message) = match kind {
             SlotKind::Call => (

@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use windlass_tasks::{StoreResult, TaskFilter, TaskId, TaskStore};
 
-/// A candidate of a task, with what it is judged by.
+/// A candidate of a task, with the data for the choice.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct CandidateRow {
     /// The candidate, which is a task.

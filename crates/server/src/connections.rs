@@ -129,7 +129,7 @@ impl Connections {
 #[derive(Debug, Clone)]
 pub(crate) struct ConnectionSlot(Arc<Slot>);
 
-/// The number of a slot whose connection has authenticated.
+/// The number of a slot with an authenticated connection.
 const AUTHENTICATED: u64 = u64::MAX;
 
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! The server's own token, and secrets in general. Only hashes of them are kept.
+//! The server's own token, and secrets in general. Only hashes of them are stored.
 
 use std::fmt;
 use std::fs::File;

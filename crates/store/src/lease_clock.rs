@@ -21,7 +21,7 @@ pub(crate) struct LeaseTime<'a> {
 
 /// The monotonic clock of this machine, which all its processes share until the next start.
 ///
-/// It stands still while the machine sleeps, as its workers do. Setting the wall clock does not change it.
+/// It stops while the machine sleeps, as its workers do. Setting the wall clock does not change it.
 #[derive(Debug, Clone)]
 pub(crate) struct MachineClock {
     id: String,
@@ -65,7 +65,7 @@ fn boot_id() -> Option<String> {
     (!id.is_empty()).then(|| id.to_owned())
 }
 
-/// A clock that stands still until a test moves it. Clones are the same clock.
+/// A clock that only a test moves. Clones are the same clock.
 #[derive(Debug, Clone)]
 pub struct ManualClock {
     id: String,

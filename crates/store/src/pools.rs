@@ -12,13 +12,13 @@ use crate::connection::{DbConnection, RawConnection};
 use crate::error::{self, DbError, StoreLocation};
 use crate::sql::{Sql, decode_error};
 
-/// Begins a transaction whose commit waits for the disk, and returns the time.
+/// Begins a transaction that waits for the disk when it commits, and returns the time.
 const BEGIN_DURABLE: Sql = Sql {
     sqlite: "PRAGMA synchronous = FULL; BEGIN IMMEDIATE; SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now",
     postgres: "BEGIN; SET LOCAL synchronous_commit TO on; \
                SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
 };
-/// Begins a transaction whose commit does not wait for the disk. Its changes can be lost on power failure,
+/// Begins a transaction that does not wait for the disk when it commits. Its changes can be lost on power failure,
 /// but not on a process crash.
 const BEGIN_RELAXED: Sql = Sql {
     sqlite: "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE; SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now",

@@ -99,7 +99,7 @@ id_args![
     TokenId,
 ];
 
-/// Returns an id, or 0 if there is none, which no record has. Statements of lists compare a filter with it.
+/// Returns an id, or 0 for `None`, which no record has. Statements of lists compare a filter with it.
 pub(crate) fn or_zero(id: impl Into<Arg>) -> Arg {
     match id.into() {
         Arg::Int(None) => Arg::Int(Some(0)),

@@ -68,7 +68,7 @@ impl JobProgress {
 pub(crate) enum RunOutcome {
     /// The job has its result, and the transaction can be committed.
     Done,
-    /// The job failed and left changes behind: the whole transaction must be rolled back.
+    /// The job failed after it wrote changes: the whole transaction must be rolled back.
     Poisoned,
 }
 
@@ -93,7 +93,7 @@ pub(crate) trait WriteJob: fmt::Debug + Send {
 pub(crate) type Operation<T> =
     Box<dyn for<'a> Fn(&'a mut DbConnection) -> BoxFuture<'a, StoreResult<T>> + Send + Sync>;
 
-/// Creates the job that reverses an operation whose result the caller did not receive.
+/// Creates the job that reverses an operation if the caller did not receive its result.
 pub(crate) type UndoFn<T> = fn(T) -> Option<Box<dyn WriteJob>>;
 
 /// A write operation and the channel to its caller.

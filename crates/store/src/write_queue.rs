@@ -1,7 +1,7 @@
 //! Group commit: one task takes the queued jobs, runs them in one transaction, and replies after the commit.
 //!
 //! A commit waits for the disk, no matter how much it contains. While one commit is in progress the next jobs
-//! gather, so many clients share one wait. SQLite has one queue because it has one writer. PostgreSQL has
+//! gather, and share one wait. SQLite has one queue because it has one writer. PostgreSQL has
 //! several; jobs for the same task always use the same queue, so that queues do not deadlock.
 
 use std::time::Duration;
@@ -79,7 +79,7 @@ async fn fill_batch(
 
 /// Reason why a transaction was not committed.
 enum BatchError {
-    /// A job failed and left changes behind.
+    /// A job failed after it wrote changes.
     JobFailed,
     /// The transaction itself failed. The flag is `true` if a retry may help.
     Transaction(StoreError, bool),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::review::{DiffSide, MAX_REVIEW_QUOTE_BYTES, ReviewComment};
 
-/// A line of a diff, with its place in the files.
+/// A line of a diff, with its position in the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacedLine<'a> {
     /// The line as git printed it, without its end.
@@ -36,7 +36,7 @@ impl PlacedLine<'_> {
     }
 }
 
-/// Returns every line of a unified diff with its place. Accepts any text.
+/// Returns every line of a unified diff with its position. Accepts any text.
 pub fn placed_lines(diff: &str) -> Vec<PlacedLine<'_>> {
     let mut placed = Vec::new();
     let mut path: Option<Arc<str>> = None;
@@ -189,7 +189,7 @@ impl DiffLines {
         Self { files }
     }
 
-    /// Gives a comment the text of its line. Fails with one sentence if the diff does not contain its place.
+    /// Gives a comment the text of its line. Fails with one sentence if the diff does not contain its line.
     pub fn place(&self, comment: &mut ReviewComment) -> Result<(), String> {
         let path = &comment.path;
         let Some(lines) = self.files.get(path) else {

@@ -1,4 +1,4 @@
-//! Landings: proved changes on their way to a target branch.
+//! Landings: proved changes that are merged into a target branch.
 
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ pub struct Landing {
     pub project_id: ProjectId,
     /// The task.
     pub task: TaskId,
-    /// The attempt whose change lands.
+    /// The attempt that made the change.
     pub attempt: AttemptNumber,
     /// The branch.
     pub target: String,

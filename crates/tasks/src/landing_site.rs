@@ -64,7 +64,7 @@ pub enum AdvanceResult {
 
 /// Brings changes onto branches of a project.
 pub trait LandingSite: fmt::Debug + Send + Sync {
-    /// Returns the branch that is checked out in the project. `None` if there is none.
+    /// Returns the branch that is checked out in the project, if any.
     fn current_branch<'a>(&'a self, project: &'a Project) -> BoxFuture<'a, Result<Option<String>>>;
 
     /// Returns `true` if the branch contains the commit. If it does, what a killed process left undone in a

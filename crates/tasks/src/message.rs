@@ -10,7 +10,7 @@ pub const MAX_MESSAGE_BYTES: usize = 16 << 10;
 /// The maximum number of messages that wait for one task.
 pub const MAX_WAITING_MESSAGES: usize = 100;
 
-/// What a person says to the agent of a task. It is delivered once.
+/// A message of a person to the agent of a task. It is delivered once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentMessage {
     /// The id.
@@ -23,6 +23,6 @@ pub struct AgentMessage {
     pub text: String,
     /// When it was stored.
     pub created_at: Timestamp,
-    /// The attempt whose agent received it. `None` while it waits.
+    /// The attempt that received it. `None` while it waits.
     pub attempt: Option<AttemptNumber>,
 }

@@ -34,7 +34,7 @@ pub struct Proof {
     pub log_sha256: String,
     /// The duration of the tests.
     pub duration_ms: u64,
-    /// The command that prepared the checkout. Empty if there was none.
+    /// The command that prepared the checkout. May be empty.
     #[serde(default)]
     pub setup: Vec<String>,
     /// The differences from the baseline, with the tests of the change. `None` if the cases are unknown.

@@ -142,7 +142,7 @@ pub struct ReviewComment {
 pub struct NewReview {
     /// The task.
     pub task_id: TaskId,
-    /// The version that the reviewer looked at.
+    /// The reviewed version.
     pub attempt: AttemptNumber,
     /// The decision.
     pub decision: ReviewDecision,

@@ -75,7 +75,7 @@ fn set<T>(field: &mut T, value: Option<T>) {
 /// A pause of workers. They claim no task until it ends; running attempts continue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerPause {
-    /// The project whose tasks are not claimed. `None` means all projects.
+    /// The paused project. `None` means all projects.
     pub project_id: Option<ProjectId>,
     /// Why, for display. It may be empty.
     pub reason: String,

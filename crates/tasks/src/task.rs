@@ -163,7 +163,7 @@ pub struct Task {
     /// The tests that the task is about: each of them must pass.
     #[serde(default)]
     pub tests: Vec<String>,
-    /// The task is about the tests themselves: the tests of the base do not judge it.
+    /// The task is about the tests themselves: it is not tested with the tests of the base.
     #[serde(default)]
     pub edits_tests: bool,
     /// The next attempt starts from the base, not from an earlier attempt's change.
@@ -236,7 +236,7 @@ pub struct NewTask {
     /// The tests that the task is about: each of them must pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<String>,
-    /// The task is about the tests themselves: the tests of the base do not judge it.
+    /// The task is about the tests themselves: it is not tested with the tests of the base.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub edits_tests: bool,
     /// Adds candidates, of which the best one is chosen.

@@ -55,13 +55,13 @@ pub enum TestPlan {
 pub struct Baseline {
     /// The run.
     pub result: TestResult,
-    /// The command that prepared the checkout. Empty if there was none.
+    /// The command that prepared the checkout. May be empty.
     #[serde(default)]
     pub setup: Vec<String>,
     /// Why the tests cannot run at all, whatever the change is.
     #[serde(default)]
     pub obstacle: Option<Obstacle>,
-    /// The projects of a monorepo that can be tested one by one. Empty if the repository is tested as a whole.
+    /// The projects of a monorepo that can be tested separately. Empty if the repository is tested as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub projects: Vec<SubProject>,
 }
@@ -73,7 +73,7 @@ pub struct SubProject {
     pub dir: String,
     /// The command that tests it, started in the root of the repository.
     pub command: Vec<String>,
-    /// The directories of the projects whose manifests refer to it.
+    /// The directories of the projects that refer to it in their manifests.
     pub dependents: Vec<String>,
 }
 

@@ -11,7 +11,7 @@ use crate::base::{BaseConflict, BasePart, BaseRequest};
 use crate::id::AttemptRef;
 use crate::project::Project;
 
-/// A working copy left over from an attempt whose worker died, with that attempt.
+/// A working copy left over after the worker of its attempt died, with that attempt.
 pub type StaleCopy = (AttemptRef, Box<dyn WorkingCopy>);
 
 /// The result of opening a working copy.
@@ -19,7 +19,7 @@ pub type StaleCopy = (AttemptRef, Box<dyn WorkingCopy>);
 pub enum Opened {
     /// The working copy.
     Copy(Box<dyn WorkingCopy>),
-    /// There is none, because the changes in its base conflict.
+    /// Not created, because the changes in its base conflict.
     Conflict(BaseConflict),
 }
 
@@ -55,7 +55,7 @@ pub trait Workspace: fmt::Debug + Send + Sync {
         })
     }
 
-    /// Opens the working copies that no process uses and whose attempt is not live. The caller keeps their
+    /// Opens the working copies of attempts that are not live, if no process uses them. The caller keeps their
     /// changes and closes them. Those that cannot be opened any more are removed.
     fn stale<'a>(
         &'a self,
@@ -136,8 +136,8 @@ pub trait WorkingCopy: fmt::Debug + Send + Sync {
     /// is not changed. Repeating the call with the same commit has no effect.
     fn publish<'a>(&'a self, commit: &'a Commit, branch: &'a str) -> BoxFuture<'a, Result<()>>;
 
-    /// Keeps the change as a ref in the user's repository, whatever state the files are in. Returns the commit,
-    /// whose parent is the base, or `None` if the attempt changed nothing. If the change was published, that is
+    /// Keeps the change as a ref in the user's repository, whatever state the files are in. Returns the commit
+    /// on top of the base, or `None` if the attempt changed nothing. If the change was published, that is
     /// the published commit. Repeating the call has no effect.
     fn keep(&self, message: String) -> BoxFuture<'_, Result<Option<Commit>>>;
 

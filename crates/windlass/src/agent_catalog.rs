@@ -139,7 +139,7 @@ impl AgentCatalog {
         }))
     }
 
-    /// Creates a composite inside these composites, of which it is the last. Each of its nodes is cached under its own
+    /// Creates a composite inside these composites; it becomes the last one. Each of its nodes is cached under its own
     /// name.
     fn open_composite(
         &self,
@@ -226,7 +226,7 @@ impl AgentResolver for AgentCatalog {
         };
         let mut agent = self.find(name)?;
         apply(settings, &mut agent);
-        // A name of its own for each combination, so that a cached agent is not used with other settings.
+        // A separate name for each combination, so that a cached agent is not used with other settings.
         let key = format!("{} {}", agent.name, serde_json::json!(settings));
         self.get_or_open(&key, &agent, &[])
     }

@@ -68,8 +68,8 @@ pub(crate) async fn sandbox(config: &Config) -> Result<Sandbox, String> {
     Ok(sandbox.with_limits(config.sandbox_limits()))
 }
 
-/// Adds the agents that are programs or models to the registry. A backend that is already registered under the same
-/// name is kept.
+/// Adds the agents that are programs or models to the registry. It does not replace a backend
+/// with the same name.
 pub(crate) fn with_local_agents(
     mut registry: AgentRegistry,
     machine: &Result<AgentContext, String>,
@@ -116,8 +116,8 @@ fn toolbox(context: &AgentContext) -> Arc<dyn Toolbox> {
     Arc::new(LocalTools::new(context.sandbox().clone()))
 }
 
-/// Adds a backend that needs this machine, or a factory that returns the reason why it is unavailable. A backend
-/// that is already registered under the same name is kept.
+/// Adds a backend that needs this machine, or a factory that returns the reason why it is unavailable. It
+/// does not replace a backend with the same name.
 fn register_or_error<F>(
     registry: AgentRegistry,
     name: &'static str,

@@ -42,7 +42,7 @@ pub(crate) async fn run(
     output.map_err(|error| error.to_string())
 }
 
-/// Maximum size of what is kept of a program's output.
+/// Maximum size of the stored output of a program.
 const MAX_OUTPUT_BYTES: usize = 1 << 20;
 
 /// A program that runs as the user would run it, with the whole environment.

@@ -15,7 +15,7 @@ use crate::{ModelError, Opaque, ToolInputKind};
 pub enum ModelEvent {
     /// The response starts.
     Start {
-        /// The provider's id of the response; empty if there is none, as with Ollama.
+        /// The provider's id of the response; empty with Ollama.
         id: String,
         /// The model that actually responds.
         model: String,

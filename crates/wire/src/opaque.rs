@@ -1,4 +1,4 @@
-//! Fields and values that are kept as they were received.
+//! Fields and values that stay as they were received.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -43,7 +43,7 @@ impl Route {
         Some(Self::for_dialect(dialect))
     }
 
-    /// Creates the route for an API whose path contains no further information.
+    /// Creates the route for an API with a path that contains no further information.
     pub fn for_dialect(dialect: Dialect) -> Self {
         Self {
             dialect,

@@ -144,7 +144,7 @@ impl StreamEncoder {
         }
     }
 
-    /// Returns the bytes of one event, possibly none. After the terminal event there are none.
+    /// Returns the bytes of one event, possibly none. After the terminal event they are always empty.
     pub fn push(&mut self, event: &ModelEvent) -> Vec<u8> {
         if self.ended {
             return Vec::new();

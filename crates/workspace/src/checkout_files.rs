@@ -1,4 +1,4 @@
-//! The files of a user's checkout: what an update would lose, and how an unfinished one is taken back.
+//! The files of a user's checkout: what an update would lose, and how an unfinished one is undone.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -57,8 +57,8 @@ fn has_other_files(dir: &Path, path: &str, removed: &BTreeSet<&str>, left: &mut 
     false
 }
 
-/// Takes back an update that failed in the middle, for example because the disk is full: the files get the content
-/// that they have in the index, and new ones go away. They had no edits before. `kept` are left as they are.
+/// Undoes an update that failed in the middle, for example because the disk is full: the files get the content
+/// that they have in the index, and new ones go away. They had no edits before. `kept` are not changed.
 pub(crate) async fn restore(
     command: GitCommand<'_>,
     root: &Path,

@@ -1,4 +1,4 @@
-//! The time of the last use of a stored file, kept as its modification time.
+//! The time of the last use of a stored file, which is its modification time.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Snapshots of a directory that a person works in, to show and to undo what an agent changed there.
 //!
-//! A snapshot is a tree in a git directory of our own, outside the directory. The user's index, `HEAD`, refs and stash
+//! A snapshot is a tree in a private git directory, outside the directory. The user's index, `HEAD`, refs and stash
 //! are not touched. Untracked files are part of a snapshot, ignored ones are not. Contents are stored byte for byte,
 //! without filters and conversions.
 

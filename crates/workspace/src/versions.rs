@@ -30,7 +30,7 @@ impl ReadCheckout {
 }
 
 impl Clones {
-    /// Checks out a commit of the repository at `root` in a directory of its own.
+    /// Checks out a commit of the repository at `root` in a separate directory.
     pub async fn checkout(&self, root: &Path, commit: &str) -> Result<ReadCheckout> {
         let repository = Repository::find(root)?;
         let (format, _) = repository.head(&self.git).await?;
@@ -40,8 +40,8 @@ impl Clones {
         Ok(ReadCheckout { checkout })
     }
 
-    /// Returns the difference between two versions of a change, as a unified diff. Each version is a commit whose
-    /// first parent is its base. Only files that one of the versions changes are compared: the bases may differ.
+    /// Returns the difference between two versions of a change, as a unified diff. Each version is a commit with
+    /// its base as the first parent. Only files that one of the versions changes are compared: the bases may differ.
     /// A long diff is truncated.
     pub async fn version_diff(&self, root: &Path, old: &str, new: &str) -> Result<String> {
         let repository = Repository::find(root)?;

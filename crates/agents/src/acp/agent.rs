@@ -128,7 +128,7 @@ impl AcpAgent {
         Error::unsupported(self.preset.name(), what)
     }
 
-    /// Returns the process for these sessions, and starts it if there is none.
+    /// Returns the process for these sessions, and starts it if necessary.
     pub(super) async fn process(&self, key: &ProcessKey) -> Result<Arc<Connection>> {
         let start = async { self.start(key).await.map(Arc::new) };
         self.pool.get_or_start(key, start).await

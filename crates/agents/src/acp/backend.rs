@@ -32,7 +32,7 @@ pub struct AcpBackend {
 }
 
 impl AcpBackend {
-    /// Creates a backend for the agent of this preset, or for the command in the settings if there is none.
+    /// Creates a backend for the agent of this preset, or without a preset for the command in the settings.
     pub fn new(
         preset: Option<&'static Preset>,
         settings: ProgramSettings,
@@ -213,7 +213,7 @@ pub fn factory(
     }
 }
 
-/// Checks whether the agent is installed, and returns its version and capabilities. The error tells how to
+/// Checks whether the agent is installed, and returns its version and capabilities. The error says how to
 /// install it.
 ///
 /// An agent that reports its version only over the protocol is started to get it.

@@ -10,7 +10,7 @@
 //!
 //! The protocol's own crate pairs requests with responses. Below it, `stdio.rs` bounds every line, skips lines
 //! that are not messages, and delivers a turn's notifications before the crate sees the response that ends the
-//! turn. Where an agent deviates from the protocol, its preset in [`PRESETS`] says so as data. An agent without
+//! turn. Where an agent deviates from the protocol, its preset in [`PRESETS`] describes that as data. An agent without
 //! a preset needs no code:
 //!
 //! ```toml

@@ -7,11 +7,11 @@ use windlass_core::{AgentEvent, Error, ErrorCode, Usage};
 use super::preset::{Quirks, UsageSource};
 use crate::program::failure;
 
-/// How many bytes of an error that is formatted as an answer are kept.
+/// Maximum stored size of an error that is formatted as an answer, in bytes.
 pub(super) const MAX_ERROR_BYTES: usize = 16 << 10;
 
 /// How to make the directory of an agent without a preset available.
-const STATE_HINT: &str = "if it keeps its login and sessions in a directory of its own, add that directory to \
+const STATE_HINT: &str = "if it keeps its login and sessions in its own directory, add that directory to \
     `writable`, or set `preset` if it is a known agent";
 
 /// Messages of agents about a session that they do not have, in addition to those of `cli`.
@@ -57,7 +57,7 @@ pub(super) fn error_event(
 /// Fields of `error.data` that describe the error, the most usual one first.
 const DETAIL_FIELDS: &[&str] = &["details", "message", "reason", "error", "description"];
 
-/// Messages that say nothing without the error's data.
+/// Messages that need the error's data to be understood.
 const VAGUE_MESSAGES: &[&str] = &[
     "invalid params",
     "invalid request",
@@ -188,7 +188,7 @@ pub(super) fn as_error(event: AgentEvent) -> Error {
     }
 }
 
-/// What is known at the end of a turn, besides the agent's response.
+/// What is known at the end of a turn, in addition to the agent's response.
 #[derive(Debug)]
 pub(super) struct TurnSummary {
     /// The answer.

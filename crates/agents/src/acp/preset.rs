@@ -15,7 +15,7 @@ pub struct Preset {
     pub program: &'static AgentProgram,
     /// The arguments that start it in ACP mode.
     pub args: &'static [&'static str],
-    /// Its capabilities, as far as they are known before it runs.
+    /// Its capabilities that are known before it runs.
     pub capabilities: Capabilities,
     /// Adds the arguments, variables and files of one process.
     pub launch_config: fn(&LaunchContext<'_>, &mut LaunchConfig),

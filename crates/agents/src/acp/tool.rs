@@ -6,7 +6,7 @@ use agent_client_protocol::v1::schema::{
 use serde_json::{Value, json};
 use windlass_core::AgentEvent;
 
-/// Maximum number of paths kept for one tool.
+/// Maximum number of paths of one tool.
 const MAX_PATHS: usize = 256;
 
 /// The state of a tool call.
@@ -109,7 +109,7 @@ impl ToolState {
         }
     }
 
-    /// Returns the end event of a tool whose end the agent did not report although it completed the turn.
+    /// Returns the end event of a tool if the agent completed the turn without reporting one.
     pub(super) fn assumed_end_event(&mut self) -> AgentEvent {
         self.ended = true;
         let output = if self.denied {

@@ -140,7 +140,7 @@ pub fn factory(
     }
 }
 
-/// Checks whether the agent is installed, and returns its version and transport. The error tells how to install
+/// Checks whether the agent is installed, and returns its version and transport. The error says how to install
 /// it.
 pub async fn probe(
     profile: &'static CliProfile,

@@ -13,7 +13,7 @@ use super::{
 use crate::AgentContext;
 use crate::program::{CommandLine, ProcessEnd, Version, failure, known};
 
-/// How many bytes of lines that are not JSON are kept: Cursor prints the reason of a failure this way.
+/// Maximum size of the stored lines that are not JSON, in bytes: Cursor prints the reason of a failure this way.
 const MAX_PLAIN_BYTES: usize = 4096;
 
 /// The profile of Cursor.

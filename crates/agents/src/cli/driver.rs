@@ -153,7 +153,7 @@ impl CliDriver {
         }
     }
 
-    /// Starts the process of a session whose ID the agent reports, and keeps it for the first turn.
+    /// Starts the process of a session and keeps it for the first turn. The agent reports the session's ID.
     async fn start_announced_session(
         &self,
         installation: &CliInstallation,

@@ -13,7 +13,7 @@ use super::run_context::RunContext;
 /// Maximum number of permission requests that wait for the approver.
 const MAX_PENDING: usize = 64;
 
-/// The IDs of the two options that are offered for an agent without options of its own.
+/// The IDs of the two options that are offered for an agent that has no options.
 const ALLOW_ID: &str = "allow";
 const DENY_ID: &str = "deny";
 

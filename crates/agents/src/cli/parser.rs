@@ -14,7 +14,7 @@ pub trait Parser: Send {
     /// Parses one line of standard output.
     fn parse_line(&mut self, line: &str) -> Parsed;
 
-    /// Returns the terminal event of a turn whose output ended without one.
+    /// Returns the terminal event of a turn that has none in its output.
     fn finish(&mut self, ended: &ProcessEnd<'_>) -> AgentEvent;
 }
 

@@ -1,4 +1,4 @@
-//! One turn of an agent that gets the whole conversation and whose whole output is the answer.
+//! One turn of an agent that gets the whole conversation and outputs only the answer.
 
 use std::sync::Arc;
 

@@ -74,7 +74,7 @@ pub enum TempFileKind {
 pub enum IoMode {
     /// One process per turn: the prompt on standard input, then EOF.
     OneShot(fn(&RunContext<'_>) -> Box<dyn Parser>),
-    /// One process for many turns, with standard input kept open.
+    /// One process for many turns, with open standard input.
     Interactive(fn(&RunContext<'_>) -> Box<dyn InteractiveParser>),
     /// One process per turn. It gets the whole conversation, and its whole output is the answer.
     PlainText,

@@ -64,7 +64,7 @@ impl RunContext<'_> {
 /// The session that a run creates or resumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionStart<'a> {
-    /// A new session whose ID the agent chooses.
+    /// A new session; the agent chooses its ID.
     Fresh,
     /// A new session with this ID.
     Named(&'a str),

@@ -74,7 +74,7 @@ impl TranscriptMessage {
     }
 }
 
-/// Converts the messages of a model request, as far as they can be rendered as text. Tool results become user
+/// Converts those messages of a model request that can be rendered as text. Tool results become user
 /// messages.
 pub fn messages(request: &wire::ModelRequest) -> Vec<TranscriptMessage> {
     let instructions = request.instructions.iter().map(|text| text.text.as_str());

@@ -84,7 +84,7 @@ impl Composite {
         let grace = node_limits.map(|node| node.grace).max();
         let handle = handle.with_limits(TurnLimits {
             deadline: sum,
-            // A node whose events are held back is not stalled. The node's own handle detects a stall.
+            // A node is not stalled while its events are held back. The node's own handle detects a stall.
             stall: None,
             grace: grace.unwrap_or(defaults.grace) + Duration::from_secs(1),
             ..defaults

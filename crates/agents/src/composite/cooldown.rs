@@ -32,7 +32,7 @@ pub(super) struct Cooldown {
 /// The nodes to try, in order, and the nodes that are cooling down.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct NodeOrder {
-    /// The nodes that are ready, followed by those whose cool-down was not requested by a provider, soonest first.
+    /// The nodes that are ready, followed by those with a cool-down that no provider requested, soonest first.
     pub(super) nodes: Vec<usize>,
     /// The nodes that are cooling down, with the remaining time.
     pub(super) cooling: Vec<(usize, Cooldown, Duration)>,

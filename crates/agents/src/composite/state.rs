@@ -41,7 +41,7 @@ pub(super) struct CompositeState {
 }
 
 impl CompositeState {
-    /// Returns the same composite with nodes of its own and without sessions.
+    /// Returns the same composite with its own nodes and without sessions.
     pub(super) fn scoped(&self) -> Self {
         let node = |node: &Node| Node::new(&node.name, node.agent.scoped());
         Self {

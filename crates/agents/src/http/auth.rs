@@ -21,7 +21,7 @@ impl ApiKey {
         Self(secret)
     }
 
-    /// Returns the headers that the API requires. Fails if the key contains characters that a header cannot carry.
+    /// Returns the headers that the API requires. Fails if the key contains characters that are invalid in a header.
     pub(super) fn headers(&self, dialect: Dialect) -> Result<HeaderMap, String> {
         let mut headers = HeaderMap::new();
         if dialect == Dialect::Messages {

@@ -1,5 +1,5 @@
 //! The budget of a turn, checked before each call of the model. The last step is an answer, so that running out of steps
-//! is no error.
+//! is not an error.
 
 use std::time::Duration;
 

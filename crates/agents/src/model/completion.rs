@@ -62,7 +62,7 @@ pub fn completion_model(handle: &AgentHandle) -> Option<Arc<dyn CompletionModel>
     Some(Arc::new(MaskedModel { model, masker }))
 }
 
-/// A completion model whose answers, errors and trace contain no known secret.
+/// A completion model that masks known secrets in its answers, errors and trace.
 struct MaskedModel {
     model: Arc<dyn CompletionModel>,
     masker: Masker,

@@ -8,12 +8,12 @@ use tokio::sync::Mutex;
 use super::ModelKind;
 use super::client::ModelClient;
 
-/// The smallest window that is believed.
+/// The smallest window that is accepted.
 const MIN_WINDOW: u64 = 512;
-/// The most models whose window is remembered.
+/// Maximum number of models with a remembered window.
 const MAX_MODELS: usize = 64;
 
-/// The context windows that servers have told, by model.
+/// The context windows that servers have reported, by model.
 #[derive(Debug, Default)]
 pub(super) struct DetectedWindows {
     by_model: Mutex<BTreeMap<String, Option<u64>>>,
@@ -39,7 +39,7 @@ impl DetectedWindows {
     }
 }
 
-/// Asks the server for the window of a model. The public APIs do not tell it.
+/// Asks the server for the window of a model. The public APIs do not report it.
 async fn detect(kind: ModelKind, client: &ModelClient, model: &str) -> Option<u64> {
     let found = match kind {
         ModelKind::Ollama => {
@@ -47,7 +47,7 @@ async fn detect(kind: ModelKind, client: &ModelClient, model: &str) -> Option<u6
             ollama_window(&shown.await?)
         }
         _ => {
-            // llama.cpp tells the window in use here, which may be smaller than that of the model.
+            // llama.cpp reports the window in use here, which may be smaller than that of the model.
             let props = client.ask("/props", None).await;
             let in_use = props.and_then(|props| {
                 let settings = props.get("default_generation_settings")?;

@@ -1,4 +1,4 @@
-//! What fits a model: the settings of its family, which are data, below those of the configuration.
+//! Settings of model families, as data. Settings of the configuration override them.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -72,7 +72,7 @@ pub struct ModelFit {
 }
 
 impl ModelFit {
-    /// Returns what fits this model.
+    /// Returns the settings for this model.
     pub(super) fn new(settings: &ModelSettings, kind: ModelKind, model: &str) -> Self {
         let name = model.to_lowercase();
         let mut families = FAMILIES.iter();

@@ -47,7 +47,7 @@ fn sanitize_name(name: &str) -> String {
     if name.len() <= MAX_NAME_BYTES {
         return name;
     }
-    // Long names usually differ at their ends, so head and tail are kept.
+    // Long names usually differ at their ends, so only the middle is removed.
     let (head, tail) = (MAX_NAME_BYTES / 2 - 1, name.len() - MAX_NAME_BYTES / 2);
     format!("{}_{}", &name[..head], &name[tail..])
 }

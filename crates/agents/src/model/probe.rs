@@ -14,7 +14,7 @@ use crate::http::BaseUrl;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Checks that there is a key if one is needed, and connects to the model server if it is on this machine. A remote server is not checked: it may be behind a proxy, the
-/// check takes time, and the first turn reports a failure anyway. Returns the settings that fit the model.
+/// check takes time, and the first turn reports a failure anyway. Returns the settings for the model.
 pub async fn probe(kind: ModelKind, context: &AgentContext, config: &Value) -> Result<ModelFit> {
     let settings = ModelSettings::from_value(config)?;
     let endpoint = settings.endpoint.as_deref().unwrap_or(kind.endpoint());

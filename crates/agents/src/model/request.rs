@@ -107,7 +107,7 @@ fn instructions(shared: &ModelState, session: &ModelSession) -> Vec<Text> {
     text.map(Text::new).into_iter().collect()
 }
 
-/// Requests an answer that matches the session's schema, as far as the API and the tools allow.
+/// Requests an answer that matches the session's schema, if the API and the tools allow it.
 fn ask_for_schema(
     request: &mut ModelRequest,
     shared: &ModelState,

@@ -19,7 +19,7 @@ use crate::http::{BaseUrl, HttpLimits};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolMode {
-    /// The mode that fits the family of the model. By default, native tool calls; if the answer has none, a single call
+    /// The mode for the family of the model. By default, native tool calls; if the answer has none, a single call
     /// in its text is accepted.
     #[default]
     Auto,

@@ -62,7 +62,7 @@ impl ModelState {
     /// Returns the context window of this model: as configured, else as the server tells, else that of the family.
     pub(super) async fn window(&self, model: &str) -> Option<u64> {
         let configured = self.settings.context_window;
-        // The providers themselves do not tell the window, and it is large.
+        // The providers themselves do not report the window, and it is large.
         if configured.is_some()
             || self.settings.endpoint.is_none() && self.kind != ModelKind::Ollama
         {

@@ -163,7 +163,7 @@ impl ModelTurn {
         LoopStep::Continue(())
     }
 
-    /// Runs the calls of an answer, or ends the turn if there are none.
+    /// Runs the calls of an answer. Without calls, ends the turn.
     async fn handle_response(&mut self, response: ModelResponse) -> LoopStep {
         let calls: Vec<_> = response.calls().cloned().collect();
         let is_last = self.step_kind() == StepKind::Last;

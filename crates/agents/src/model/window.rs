@@ -1,4 +1,4 @@
-//! Fits a request into the context window of the model.
+//! Shortens a request to the context window of the model.
 
 use serde_json::Value;
 use windlass_wire::{Message, ModelRequest, Part, Role, ToolDefinition};
@@ -11,7 +11,7 @@ const BYTES_PER_TOKEN: u64 = 3;
 const ALWAYS_FITS: u64 = 3000;
 /// What is left of a tool result that was removed.
 const REMOVED: &str = "[removed: the conversation is longer than the context window. Call the tool again if you need the result.]";
-/// The tools that are kept in a small window, most important first.
+/// The tools that remain in a small window, most important first.
 const CORE_TOOLS: [&str; 6] = [
     "fs_read",
     "fs_write",
@@ -80,7 +80,7 @@ pub(super) fn fit(request: &mut ModelRequest, window: u64) {
     );
 }
 
-/// Returns the tokens that are kept for the answer.
+/// Returns the tokens that are reserved for the answer.
 fn answer_tokens(request: &ModelRequest, window: u64) -> u64 {
     let most = window / 4;
     request

@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-/// Waits until the given time, or forever if there is none.
+/// Waits until the given time. `None` waits forever.
 pub(crate) async fn wait_until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,

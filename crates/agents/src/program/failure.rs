@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use windlass_core::{AgentEvent, ErrorCode};
 use windlass_sandbox::ExceededLimit;
 
-/// How many bytes of an error message or of stderr are kept, from the end.
+/// Maximum size of an error message or of the end of stderr, in bytes.
 const TAIL_BYTES: usize = 2048;
 
-/// Phrases that identify the error where there is no status, in the order in which they are tried.
+/// Phrases that identify an error without a status, in the order in which they are tried.
 const CODE_PHRASES: &[(ErrorCode, &[&str])] = &[
     (
         ErrorCode::RateLimited,
@@ -224,7 +224,7 @@ fn is_too_long(text: &str) -> bool {
     .any(|phrase| text.contains(phrase))
 }
 
-/// Returns how long the provider asked to wait, if the terminal event says so.
+/// Returns how long the provider asked to wait, if the terminal event contains it.
 pub(crate) fn retry_after(end: &AgentEvent) -> Option<Duration> {
     match end {
         AgentEvent::Error {

@@ -107,7 +107,7 @@ async fn run_version(
     })
 }
 
-/// Returns the error for an agent none of whose programs is installed.
+/// Returns the error for an agent without an installed program.
 pub(crate) fn not_installed(program: &AgentProgram, names: &[&str]) -> Error {
     let missing = match names {
         [only] if only.contains('/') => format!("{only} does not exist"),

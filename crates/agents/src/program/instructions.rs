@@ -1,7 +1,7 @@
 //! A project's instructions for agents, passed as plain text.
 //!
 //! An agent that reads a project's instructions on its own also applies the rest of the project's settings, and
-//! those may start programs. So agents are kept from reading either, and get the text of the instructions
+//! those may start programs. So agents cannot read either, and get the text of the instructions
 //! instead.
 
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const MAX_BYTES: usize = 32 << 10;
 
 /// Returns the text of the files with these names, from the top of the work tree down to `cwd`, or `None` if
-/// there is none.
+/// no such file exists.
 pub(crate) fn read(cwd: &Path, names: &[&str]) -> Option<String> {
     let cwd = cwd.canonicalize().ok()?;
     let top = cwd.ancestors().find(|above| above.join(".git").exists());

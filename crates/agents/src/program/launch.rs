@@ -115,7 +115,7 @@ pub(crate) fn allow(
     writable.fold(readable.fold(profile, Profile::read), Profile::state)
 }
 
-/// Checks that an agent supports another endpoint, if one is set: by itself or by a template in `extra_env`.
+/// Checks that an agent supports another endpoint, if one is set: directly or by a template in `extra_env`.
 pub(crate) fn check_endpoint(program: &AgentProgram, settings: &ProgramSettings) -> Result<()> {
     let is_supported = program.endpoint.is_some() || template::uses(settings, template::ENDPOINT);
     if settings.endpoint.is_none() || is_supported {

@@ -1,4 +1,4 @@
-//! Things with processes that are kept for the next turn: a process, a connection, a session with its agent.
+//! Things with processes that wait for the next turn: a process, a connection, a session with its agent.
 //!
 //! The pool of a backend belongs to one scope, so its processes serve one person and one purpose, and end with that
 //! scope.
@@ -16,9 +16,9 @@ use windlass_core::{Clock, Result};
 /// Limits of a pool.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PoolLimits {
-    /// How long something is kept for the next turn.
+    /// How long a value waits for the next turn.
     pub(crate) idle: Duration,
-    /// How many are kept; beyond it, the least recently used one is ended.
+    /// How many wait; beyond it, the least recently used one is ended.
     pub(crate) kept: usize,
 }
 
@@ -44,7 +44,7 @@ pub(crate) trait Pooled: Send + 'static {
     fn close(self) -> BoxFuture<'static, ()>;
 }
 
-/// What is kept, by key. Dropping the last clone ends it.
+/// Idle values, by key. Dropping the last clone ends them.
 pub(crate) struct Pool<K, P> {
     state: Arc<PoolState<K, P>>,
 }
@@ -143,7 +143,7 @@ impl<K: Clone + Eq + Hash + Send + 'static, P: Pooled> Pool<K, P> {
         Ok(process)
     }
 
-    /// Returns `true` if a process of this key can be kept without exceeding the limit.
+    /// Returns `true` if a process of this key can be added without exceeding the limit.
     pub(crate) fn has_space_for(&self, key: &K) -> bool {
         let kept = self.state.kept.lock();
         kept.by_key.len() < self.state.limits.kept
@@ -151,7 +151,7 @@ impl<K: Clone + Eq + Hash + Send + 'static, P: Pooled> Pool<K, P> {
             || kept.by_key.values().any(|known| !known.process.is_busy())
     }
 
-    /// Returns how many processes are kept.
+    /// Returns the number of idle processes.
     pub(crate) fn len(&self) -> usize {
         self.state.kept.lock().by_key.len()
     }

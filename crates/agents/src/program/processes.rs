@@ -1,4 +1,4 @@
-//! The processes of one scope: everything that an agent has started for one piece of work.
+//! The processes of one scope: everything that an agent has started for one unit of work.
 
 use std::sync::Arc;
 

@@ -5,11 +5,11 @@ use windlass_core::{Error, ExposeSecret, Result, SecretString};
 use super::command_line::Endpoint;
 use crate::{AgentContext, ProgramSettings};
 
-/// Stands for `endpoint`, without a trailing `/v1`.
+/// Placeholder for `endpoint`, without a trailing `/v1`.
 pub(crate) const ENDPOINT: &str = "{endpoint}";
-/// Stands for the model.
+/// Placeholder for the model.
 pub(crate) const MODEL: &str = "{model}";
-/// Stands for the value of the variable that `api_key_env` names.
+/// Placeholder for the value of the variable that `api_key_env` names.
 const API_KEY: &str = "{api_key}";
 
 /// Returns `true` if a value of `extra_env` has this placeholder.

@@ -108,13 +108,13 @@ impl WarmSessionManager {
         )
     }
 
-    /// Creates a manager whose agents come from the registry, by backend name and configuration.
+    /// Creates a manager that takes agents from the registry, by backend name and configuration.
     pub fn from_registry(registry: Arc<AgentRegistry>, backend_name: &str, config: Value) -> Self {
         let name = backend_name.to_owned();
         Self::new(move || registry.create(&name, &config))
     }
 
-    /// Creates a manager whose sessions share one agent, which then manages its processes itself.
+    /// Creates a manager with one agent for all sessions. The agent then manages its processes itself.
     pub fn with_shared_agent(handle: AgentHandle) -> Self {
         Self::new(move || Ok(handle.clone()))
     }
@@ -147,7 +147,7 @@ impl WarmSessionManager {
         }
     }
 
-    /// Starts a turn in the session of this key, and creates the session if there is none.
+    /// Starts a turn in the session of this key. Creates the session if necessary.
     ///
     /// Waits while another prompt of the same key is running; dropping the future leaves the queue. If the
     /// options differ from the last ones, the session is resumed with the new ones, where the agent supports
@@ -196,7 +196,7 @@ impl WarmSessionManager {
         Ok(())
     }
 
-    /// Cancels the running turn in this key's session. Does nothing if there is none.
+    /// Cancels the running turn in this key's session, if any.
     pub async fn cancel(&self, key: &str) -> Result<()> {
         match self.sessions.get(&key.to_owned()) {
             Some(session) => session.cancel().await,

@@ -121,7 +121,7 @@ impl WarmSession {
         Ok(events)
     }
 
-    /// Restarts a turn whose session was lost: in the same session if it can be resumed, otherwise in a new
+    /// Restarts a turn after its session was lost: in the same session if it can be resumed, otherwise in a new
     /// one.
     pub(super) async fn restart_turn(
         &self,

@@ -240,7 +240,7 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// Returns a handle to the same agent for one piece of work: an attempt, a request, a conversation.
+    /// Returns a handle to the same agent for one unit of work: an attempt, a request, a conversation.
     ///
     /// Its sessions and processes belong to that work alone. They end with [`Self::close`], at the latest when
     /// the last clone of this handle is dropped.

@@ -61,7 +61,7 @@ impl EventReceiver {
         self.turn
     }
 
-    /// Creates the terminal event for a turn whose task was dropped, as happens when a runtime shuts down.
+    /// Creates the terminal event for a turn with a dropped task, as happens when a runtime shuts down.
     fn orphaned_event(&self) -> Envelope {
         let error = Error::agent(
             ErrorCode::SessionOrphaned,

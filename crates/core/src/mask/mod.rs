@@ -2,8 +2,7 @@
 //!
 //! A [`Masker`] knows the secrets by value, in the usual encodings. [`AgentHandle`](crate::AgentHandle) applies it to
 //! the events, errors and permission requests of every turn, so that no terminal, store, trace, cassette or client
-//! receives them. It is a protection against accidents: an agent that wants to reveal a secret can encode it in a way
-//! of its own.
+//! receives them. It is a protection against accidents: an agent that wants to reveal a secret can encode it.
 
 mod chunks;
 mod encodings;

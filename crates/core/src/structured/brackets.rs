@@ -31,7 +31,7 @@ pub(super) fn balanced_len(text: &str) -> Option<usize> {
     None
 }
 
-/// Returns the text without commas directly before a closing bracket, or `None` if there are none.
+/// Returns the text without commas directly before a closing bracket, or `None` if it has no such commas.
 pub(super) fn without_trailing_commas(text: &str) -> Option<String> {
     let mut strings = StringTracker::default();
     let mut repaired = String::new();

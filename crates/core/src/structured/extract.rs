@@ -32,7 +32,7 @@ pub(super) fn extract(text: &str, arrays: bool) -> Result<Value, StructuredError
 }
 
 /// Returns at most two candidates in order. Each one starts like JSON and extends to its closing bracket,
-/// or to the end of the text if there is none.
+/// or to the end of the text.
 fn candidates(text: &str, arrays: bool) -> Result<Vec<&str>, StructuredErrorKind> {
     let mut found = Vec::new();
     let mut unclosed = 0;

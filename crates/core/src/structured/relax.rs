@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-/// Keywords whose value is a literal, not a schema.
+/// Keywords with a literal as their value, not a schema.
 const LITERAL_KEYWORDS: &[&str] = &["const", "default", "enum", "examples", "required"];
-/// Keywords whose value maps names to schemas. The names are not keywords.
+/// Keywords with a value that maps names to schemas. The names are not keywords.
 const NAMED_SCHEMA_KEYWORDS: &[&str] = &[
     "$defs",
     "definitions",

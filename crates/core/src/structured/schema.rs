@@ -113,7 +113,7 @@ fn compiled(schema: &Value) -> Result<SchemaCheck> {
     })
 }
 
-/// Returns `true` if the schema may accept an array, judged by its top level. `depth_left` ends cycles of
+/// Returns `true` if the schema may accept an array. Only its top level is checked. `depth_left` ends cycles of
 /// references.
 fn may_be_array(schema: &Value, root: &Value, depth_left: usize) -> bool {
     let any = |schemas: &Value| {

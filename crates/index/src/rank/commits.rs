@@ -46,7 +46,7 @@ impl CommitSignals {
         }
     }
 
-    /// Scores each file by the commits whose message is similar to the task.
+    /// Scores each file by the commits with a message that is similar to the task.
     pub(super) fn votes(&self, history: &History, query: &RankQuery) -> Vec<f32> {
         let mut messages = Field::new(query);
         for bag in Bag::all(&history.bags).take(self.commits.len()) {

@@ -18,7 +18,7 @@ const MAX_DIFF_BYTES: usize = 48 << 10;
 /// Maximum size of the reason why one candidate failed.
 const MAX_REASON_BYTES: usize = 1_000;
 
-/// A candidate with what it is judged by.
+/// A candidate with the data for the choice.
 #[derive(Debug)]
 struct Candidate {
     task: Task,
@@ -152,7 +152,7 @@ struct Verdict {
     reason: String,
 }
 
-/// Asks the judge. If it fails, the order decides, and the reason says so.
+/// Asks the judge. If it fails, the order decides, and the reason names the failure.
 async fn judged<'c>(
     attempt: &AttemptContext<'_>,
     judge: &str,
@@ -170,7 +170,7 @@ async fn judged<'c>(
                 let reason = truncate_end(verdict.reason.trim(), MAX_REASON_BYTES);
                 (winner, Some(format!("{judge} chose it: {reason}")))
             }
-            None => fallback(format!("task {} is no candidate", verdict.winner)),
+            None => fallback(format!("task {} is not a candidate", verdict.winner)),
         },
         Err(error) => fallback(error.to_string()),
     })

@@ -1,4 +1,4 @@
-//! Dependencies whose changes conflict: they are merged by a task of their own, or a person is asked.
+//! Dependencies with conflicting changes: a separate task merges them, or a person is asked.
 
 use windlass_tasks::{
     BaseConflict, Dependency, DependencyChange, NewTask, StoreError, Task, TaskId, WorkingCopy,

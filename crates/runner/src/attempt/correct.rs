@@ -105,7 +105,7 @@ pub(super) async fn edit_until_passing(
         let outcome = check(attempt, working_copy, baseline, &edit).await?;
         let verified = self_correction(attempt, working_copy, baseline, editor, (edit, outcome));
         let verified = verified.await?;
-        // What people said during the last tests is not lost: the agent answers it, and the change is tested again.
+        // Messages of people during the last tests are not lost: the agent answers them, and the change is tested again.
         edit = match editor.answer_new_messages().await? {
             Some(edit) => edit,
             None => return Ok(verified),

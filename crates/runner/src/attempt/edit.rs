@@ -137,7 +137,7 @@ impl<'a, 'r> Editor<'a, 'r> {
         self.answer_messages(edit).await
     }
 
-    /// Runs a turn for what people said since the last one. Returns `None` if they said nothing.
+    /// Runs a turn for the messages of people since the last one. Returns `None` without messages.
     pub(super) async fn answer_new_messages(&mut self) -> AttemptResult<Option<Edit>> {
         let Some(said) = self.attempt.new_messages().await? else {
             return Ok(None);
@@ -146,7 +146,7 @@ impl<'a, 'r> Editor<'a, 'r> {
         self.answer_messages(edit).await.map(Some)
     }
 
-    /// Runs a turn for each time that people said something during the last one.
+    /// Runs a turn for the messages of people during the last one, until none is left.
     async fn answer_messages(&mut self, mut edit: Edit) -> AttemptResult<Edit> {
         for _ in 0..MAX_MESSAGE_TURNS {
             let Some(said) = self.attempt.new_messages().await? else {
@@ -207,7 +207,7 @@ impl<'a, 'r> Editor<'a, 'r> {
         self.regenerate(&correction).await
     }
 
-    /// Requests complete files again, with the change so far and what is wrong with it.
+    /// Requests complete files again, with the change so far and its failures.
     async fn regenerate(&mut self, correction: &str) -> AttemptResult<Edit> {
         let files = self.file_excerpts().await;
         let first = self.prompt_context.generate_prompt(&files);

@@ -6,7 +6,7 @@ use windlass_tasks::{FileAction, FileChange, WorkingCopy};
 use super::AttemptResult;
 use super::prompts::FileExcerpt;
 
-/// Maximum size of a file that is looked at.
+/// Maximum size of a file that is read.
 const MAX_FILE_BYTES: usize = 1 << 20;
 
 /// The answer of a model that returns files.
@@ -36,7 +36,7 @@ impl GeneratedFiles {
         Ok(())
     }
 
-    /// Returns the first file that exists and whose content the model did not see.
+    /// Returns the first existing file that was not shown to the model.
     pub(super) fn unseen(&self, shown: &[FileExcerpt]) -> Option<&str> {
         let mut replaced = self
             .files

@@ -11,8 +11,8 @@ use super::lease::Lease;
 use super::retry::is_transient;
 use super::{AttemptContext, AttemptResult, retry_transient};
 
-/// Keeps the changes of attempts whose worker died on this machine, and removes their clones. An attempt that
-/// is live, or whose clone a process uses, is skipped. Returns the number of removed clones.
+/// Keeps the changes of attempts after their worker died on this machine, and removes their clones. An attempt
+/// that is live, or that has a clone in use by a process, is skipped. Returns the number of removed clones.
 ///
 /// A change that cannot be kept now stays in its clone until the next call.
 pub async fn keep_stale_changes(

@@ -8,7 +8,7 @@ use windlass_tasks::{AttemptRef, LeaseStatus, StoreError};
 
 use crate::Runner;
 
-/// How often a worker looks whether its task was changed. A request to cancel it takes effect within this time, not only
+/// How often a worker checks whether its task was changed. A request to cancel it takes effect within this time, not only
 /// with the next heartbeat.
 const CHANGE_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -18,7 +18,7 @@ pub(super) struct Lease<'a> {
     at: AttemptRef,
     /// When the last acknowledged renewal was sent: the store cannot have granted it earlier.
     renewed: Mutex<Duration>,
-    /// When the task last changed, as far as the worker has seen it.
+    /// When the task last changed, as last seen by the worker.
     seen: Mutex<Timestamp>,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum LeaseLoss {
     CancelRequested,
     /// Another attempt has started, or the task does not exist any more.
     Superseded(StoreError),
-    /// The store did not answer for so long that another attempt may start.
+    /// The lease expired while the store did not answer: another attempt may start.
     Unreachable,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Lease<'a> {
                     tracing::warn!(attempt = %self.at, ?result, "the lease may have expired");
                     return LeaseLoss::Unreachable;
                 }
-                // Retry soon, but not so often that it adds load to a failing store.
+                // Retry soon, but without adding load to a failing store.
                 _ => wait = (settings.heartbeat_interval() / 4).min(self.remaining()),
             }
         }

@@ -1,4 +1,4 @@
-//! What people tell the agent: the note of the project, and messages to a running attempt.
+//! Messages of people to the agent: the note of the project, and messages to a running attempt.
 
 use std::fmt::Write as _;
 
@@ -26,7 +26,7 @@ impl AttemptContext<'_> {
         Ok(note_section(&retry_transient(&*runner.clock, note).await?))
     }
 
-    /// Returns everything that people said to the agents of this task so far, as a section of the first
+    /// Returns all messages of people to the agents of this task so far, as a section of the first
     /// prompt.
     pub(super) async fn all_messages(&self) -> AttemptResult<String> {
         self.take_messages().await?;
@@ -40,7 +40,7 @@ impl AttemptContext<'_> {
         })
     }
 
-    /// Returns what people said since the agent's last turn, as a prompt. `None` if they said nothing.
+    /// Returns the messages of people since the agent's last turn, as a prompt. `None` without messages.
     pub(super) async fn new_messages(&self) -> AttemptResult<Option<String>> {
         let new = self.take_messages().await?;
         Ok((!new.is_empty()).then(|| message_prompt(&text(&new))))
@@ -84,7 +84,7 @@ pub(crate) fn note_section(note: &str) -> String {
     )
 }
 
-/// Returns the prompt with what people said since the agent's last turn.
+/// Returns the prompt with the messages of people since the agent's last turn.
 fn message_prompt(messages: &str) -> String {
     render(
         include_str!("../prompts/message.md"),

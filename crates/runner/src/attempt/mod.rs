@@ -81,7 +81,7 @@ pub(crate) struct AttemptContext<'a> {
     maybe_published: AtomicBool,
     /// The changed paths, as of the last check.
     files: Mutex<Vec<String>>,
-    /// What people said to the agent.
+    /// Messages of people to the agent.
     messages: MessageCursor,
 }
 

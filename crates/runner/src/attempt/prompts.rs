@@ -36,7 +36,7 @@ pub(crate) struct PromptContext {
     pub(crate) reviews: Vec<Review>,
     /// The note that every agent of the project receives, as a section.
     pub(crate) note: String,
-    /// What people said to the agents of this task, as a section.
+    /// Messages of people to the agents of this task, as a section.
     pub(crate) messages: String,
     /// Why an agent must bring an outdated task up to date.
     pub(crate) outdated: Option<String>,
@@ -342,7 +342,7 @@ pub(super) fn no_change() -> String {
     include_str!("../prompts/nothing-changed.md").to_owned()
 }
 
-/// Returns the correction text for a model whose files could not be applied.
+/// Returns the correction text for a model after its files could not be applied.
 pub(super) fn apply_failed(why: &str) -> String {
     render(include_str!("../prompts/apply-failed.md"), &[("why", why)])
 }

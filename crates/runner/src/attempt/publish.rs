@@ -141,7 +141,7 @@ pub(super) async fn publish(
     })
 }
 
-/// Whose change is on the branch.
+/// The owner of the change on the branch.
 enum PushOutcome {
     Ours,
     /// The change of an earlier attempt that was paused between recording its intent and publishing, and then

@@ -15,7 +15,7 @@ pub(super) fn untested_question() -> String {
     include_str!("../prompts/ask-tests.md").trim().to_owned()
 }
 
-/// Returns the question for a project whose tests cannot run, whatever the change is.
+/// Returns the question for a project that cannot run its tests, whatever the change is.
 pub(super) fn obstacle_question(task: TaskId, result: &TestResult, obstacle: &Obstacle) -> String {
     let ended = match result.exit_code {
         Some(code) => format!("exited with {code}"),

@@ -10,7 +10,7 @@ use crate::template::{render, truncate_end};
 /// Maximum size of all comments in a prompt.
 const MAX_COMMENTS_BYTES: usize = 128 << 10;
 
-/// Describes the reviews for the agent. Empty if there are none. `has_change` is `true` if the files have the
+/// Describes the reviews for the agent; without reviews the text is empty. `has_change` is `true` if the files have the
 /// reviewed change.
 pub(super) fn review_section(reviews: &[Review], has_change: bool) -> String {
     let Some(newest) = reviews.last() else {

@@ -11,7 +11,7 @@ use windlass_tasks::{
 /// Maximum number of names in a sentence.
 const MAX_NAMES: usize = 10;
 
-/// What a task says about its tests.
+/// Settings of a task for its tests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TestRules<'a> {
     /// The tests that the task is about.

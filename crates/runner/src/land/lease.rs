@@ -25,7 +25,7 @@ impl<'a> LandingLease<'a> {
         }
     }
 
-    /// Renews the lease until it is lost, or until the store did not answer for so long that it may be.
+    /// Renews the lease until it is lost, or until it may have expired because the store did not answer.
     pub(super) async fn renew_until_lost(&self) {
         let settings = &self.runner.settings;
         let mut wait = settings.heartbeat_interval();

@@ -32,7 +32,7 @@ pub struct LandingSettings {
     pub batch: u32,
     /// How often a change may be returned to its agent before a person is asked.
     pub max_returns: u32,
-    /// A reviewer looks at every change: only a version that has a review is queued automatically.
+    /// A reviewer reads every change: only a version that has a review is queued automatically.
     pub needs_review: bool,
 }
 

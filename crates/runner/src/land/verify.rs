@@ -7,7 +7,7 @@ use windlass_tasks::{
 use crate::Runner;
 use crate::attempt::{TestRules, Verdict, failure_summary, judge};
 
-/// Maximum number of failing cases that are kept.
+/// Maximum number of failing cases that are stored.
 const MAX_CASES: usize = 100;
 
 /// A change that lands.
@@ -55,7 +55,7 @@ pub(super) async fn test(
         return Ok(TestVerdict::Green);
     };
     let verifier = &runner.verifier;
-    // A proof of a part of a monorepo says nothing about what the other changes touch.
+    // A proof of a part of a monorepo does not cover what the other changes touch.
     let command = proof
         .part
         .as_ref()

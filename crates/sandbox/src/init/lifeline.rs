@@ -103,7 +103,7 @@ impl Termination {
         }
     }
 
-    /// Sends SIGTERM to every process except bubblewrap, whose death would kill the others
+    /// Sends SIGTERM to every process except bubblewrap: without it the kernel kills the others
     /// immediately.
     fn terminate(&self, child: Pid) {
         let members = tree::live_processes(self.scope).into_iter();

@@ -1,6 +1,6 @@
 //! The init process: the parent of every command. It ensures that no process outlives Windlass.
 //!
-//! It waits on a socket whose other end only the parent holds. When that end closes for any reason,
+//! It waits on a socket. Only the parent holds the other end. When that end closes for any reason,
 //! including a SIGKILL of the parent, it kills every process of the tree. End of file is a state
 //! and not a signal, so a late read cannot miss it. In a PID namespace the init process is process
 //! 1: no process inside can kill it, and the kernel kills the rest when it exits.

@@ -27,7 +27,7 @@ impl Record {
     pub(super) fn write(path: &Path, cleanup: &Cleanup) -> io::Result<Self> {
         let dir = path.parent().unwrap_or(path);
         DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-        // The lock hides the new record from sweeps until it is locked itself.
+        // The lock hides the new record from cleanups until it is locked itself.
         let dir = File::open(dir)?;
         dir.lock_shared()?;
         let mut file = OpenOptions::new()
@@ -61,12 +61,12 @@ fn without_links(cleanup: &Cleanup) -> Cleanup {
 
 /// Processes the records of init processes that were killed.
 ///
-/// Records that cannot be read or removed are left for the next sweep.
+/// Records that cannot be read or removed are left for the next cleanup.
 pub(crate) fn sweep(dir: &Path) {
     let Ok(lock) = File::open(dir) else {
         return;
     };
-    // Another process is writing a record or sweeping.
+    // Another process is writing or removing a record.
     if lock.try_lock().is_err() {
         return;
     }

@@ -49,8 +49,8 @@ pub(super) fn cpu_ticks(processes: &[Process]) -> u64 {
 /// Kills processes until none is left.
 ///
 /// A process that was sent SIGKILL cannot fork again, and its children become children of this
-/// process, so each pass leaves fewer. Reading `/proc` is not atomic and may miss a process whose
-/// parent dies at that time, so the loop ends only when this process has no child left.
+/// process, so each pass leaves fewer. Reading `/proc` is not atomic and may miss a process if its
+/// parent ends at that time, so the loop ends only when this process has no child left.
 pub(super) fn kill_all(scope: KillScope) {
     for pass in 0..MAX_PASSES {
         if !has_children() {

@@ -24,8 +24,8 @@ pub(super) fn resident_bytes(processes: &[Process]) -> u64 {
     pages.saturating_mul(rustix::param::page_size() as u64)
 }
 
-/// Returns the memory of all processes, in which shared memory counts once, and of files that are
-/// kept in memory. Content that the kernel can read again from a file does not count.
+/// Returns the memory of all processes, in which shared memory counts once, and of files
+/// in memory. Content that the kernel can read again from a file does not count.
 pub(super) fn exact_memory_bytes(processes: &[Process], in_memory_files: u64) -> u64 {
     let (mut own, mut shared) = (0, 0);
     for process in processes {
@@ -112,7 +112,7 @@ pub(super) struct WrittenDirs {
 impl WrittenDirs {
     pub(super) fn new(dirs: impl IntoIterator<Item = PathBuf>) -> Self {
         let mut dirs: Vec<PathBuf> = dirs.into_iter().collect();
-        // A directory sorts before its content, which needs no walk of its own.
+        // A directory sorts before its content, which needs no separate walk.
         dirs.sort();
         dirs.dedup_by(|below, above| below.starts_with(above));
         let mut devices = BTreeSet::new();

@@ -1,6 +1,6 @@
 //! Compares what the process tree uses with its limits.
 //!
-//! The kernel limits the size of a file and of a directory in memory by itself. Everything else is
+//! The kernel limits the size of a file and of a directory in memory. Everything else is
 //! measured, often while the tree works and rarely while it waits.
 
 use std::collections::BTreeSet;

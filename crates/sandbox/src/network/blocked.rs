@@ -4,7 +4,7 @@ use std::fmt;
 
 use parking_lot::Mutex;
 
-/// How many connections are kept until the caller takes them.
+/// How many connections are stored until the caller takes them.
 const MAX_BLOCKED: usize = 100;
 
 /// A connection that was not allowed.

@@ -38,7 +38,7 @@ pub(crate) enum HostPattern {
 pub struct InvalidHost {
     /// The text.
     pub text: String,
-    /// What is wrong with it.
+    /// The validation error.
     pub problem: &'static str,
 }
 

@@ -1,6 +1,6 @@
 //! Which hosts a process can reach.
 //!
-//! Under bubblewrap a process has a network namespace of its own, in which every address leads to
+//! Under bubblewrap a process has its own network namespace, in which every address leads to
 //! this process: the init process opens the listeners there and passes them here. The [`proxy`]
 //! accepts their connections and connects to the allowed hosts. Names of allowed hosts are in the
 //! process's `/etc/hosts`, so that a program needs no proxy settings.

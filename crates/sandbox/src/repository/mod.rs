@@ -17,8 +17,8 @@ const MAX_SUBMODULES: usize = 500;
 /// Maximum depth of included configuration files.
 const MAX_INCLUDES: u32 = 5;
 
-/// Settings, by the last part of their names, whose values name files that git executes or reads
-/// settings from.
+/// Settings that name files which git executes or reads settings from, by the last part of
+/// their names.
 const PROGRAM_SETTINGS: &[&str] = &[
     "askpass",
     "attributesfile",
@@ -51,7 +51,7 @@ pub(crate) struct Repository {
     /// Paths in the working directory that must not change, or be created.
     pub(crate) protected: Vec<PathBuf>,
     /// Missing files in the working directory that must not come to exist. Git fails if there is a
-    /// directory in their place.
+    /// directory instead.
     pub(crate) absent: Vec<PathBuf>,
 }
 
@@ -133,7 +133,7 @@ impl WorkTrees<'_> {
     }
 
     /// Adds a submodule. One without a git directory is protected as a whole, so that it gets none:
-    /// git rejects an empty directory in its place.
+    /// git rejects an empty directory there.
     fn add_submodule(&mut self, root: PathBuf) {
         if root.join(".git").symlink_metadata().is_ok() {
             self.add(&root);

@@ -1,6 +1,6 @@
 //! Resolves an intent to a call of the tool that the agent offers, so that one script drives any agent.
 //!
-//! Tried in this order: a tool with a known name whose schema has a parameter for every value; Codex's patch
+//! Tried in this order: a tool with a known name and a parameter for every value; Codex's patch
 //! tool; Codex's code mode; a tool with an unknown name and a matching schema; and for files, the shell.
 
 mod code;

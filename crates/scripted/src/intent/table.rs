@@ -1,7 +1,7 @@
 //! The agents' tools as data: their names and the names of their parameters.
 //!
-//! A new agent is a new name here. An agent whose tools are not listed is matched by the shape of its
-//! schemas.
+//! A new agent is a new name here. The tools of an agent that is not listed are matched by the shape
+//! of their schemas.
 
 use crate::script::{Intent, IntentKind};
 
@@ -165,7 +165,7 @@ pub(super) fn action(intent: &Intent) -> Option<&'static str> {
 }
 
 impl IntentKind {
-    /// Returns `true` if a tool with this name executes this intent, as far as the name tells.
+    /// Returns `true` if a tool with this name executes this intent. Only the name is checked.
     ///
     /// Codex's `apply_patch` both writes and edits.
     pub fn has_tool(self, name: &str) -> bool {

@@ -8,7 +8,7 @@ use super::{RequestFeatures, Script, ScriptTurn};
 
 /// A script and its progress.
 ///
-/// A request is answered by **the first turn, in the script's order, that is not used up and matches**. So a
+/// A request is answered by **the first turn, in the script's order, that is not exhausted and matches**. So a
 /// script without matchers is played from top to bottom, and one with matchers is a table of rules.
 #[derive(Debug, Clone)]
 pub struct ScriptCursor {

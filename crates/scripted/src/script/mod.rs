@@ -95,7 +95,7 @@ pub struct ScriptedUsage {
 }
 
 impl Default for ScriptedUsage {
-    /// The same small numbers for every response, so that two recordings of one script are equal.
+    /// Small numbers that are equal in every response, so that two recordings of one script are equal.
     fn default() -> Self {
         Self {
             input: 100,

@@ -1,4 +1,4 @@
-//! Endpoints beside the conversation: health checks, model lists, token counts.
+//! Endpoints outside the conversation: health checks, model lists, token counts.
 
 use axum::http::Method;
 use serde_json::{Value, json};

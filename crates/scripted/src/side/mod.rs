@@ -1,4 +1,4 @@
-//! Requests of agents besides the conversation: model lists, token counts, titles, routers, reviews.
+//! Requests of agents outside the conversation: model lists, token counts, titles, routers, reviews.
 //!
 //! They get a plausible answer and do not use a turn of the script.
 

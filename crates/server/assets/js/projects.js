@@ -1,4 +1,4 @@
-// The project that the page shows: one, or all of them. The choice is kept.
+// The project that the page shows: one, or all of them. The choice is stored.
 
 import { notify, state } from './store.js';
 

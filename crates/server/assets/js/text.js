@@ -134,7 +134,7 @@ export function timeLeft(deadline, now = Date.now()) {
   return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, '0')}`;
 }
 
-// Lists the parts of a test run that are not zero. Skipped tests are what the total has besides the others.
+// Lists the parts of a test run that are not zero. Skipped tests are the rest of the total.
 export function testCounts({ passed, failed, errors, total }) {
   const skipped = Math.max(0, (total ?? 0) - passed - failed - errors);
   const parts = [`${passed} passed`, failed && `${failed} failed`, errors && plural(errors, 'error'), skipped && `${skipped} skipped`];

@@ -1,6 +1,6 @@
 //! Finds the caller for a token or a cookie.
 //!
-//! Valid tokens and sessions are read from the store as a whole and kept for a short time. A secret that is
+//! Valid tokens and sessions are read from the store as a whole and cached for a short time. A secret that is
 //! not among them causes one more read, which all requests that wait for it share: guessing does not load the
 //! store, and a new token works immediately.
 

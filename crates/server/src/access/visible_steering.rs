@@ -87,7 +87,7 @@ impl VisibleStore {
         Ok(schedules)
     }
 
-    /// Fails unless the caller can see a project; `None` stands for all of them.
+    /// Fails unless the caller can see a project; `None` means all of them.
     fn check_project(&self, project: Option<ProjectId>) -> StoreResult<()> {
         match project {
             Some(id) if !self.sees(id) => Err(StoreError::not_found("project", id)),

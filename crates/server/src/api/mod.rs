@@ -140,7 +140,7 @@ fn task_routes() -> Vec<RouteRow> {
             get(records::candidates),
         ),
         ("get", "/tasks/{id}/blockers", READ, get(records::blockers)),
-        // The former path of `/tasks/{id}/blockers`, kept as an alias.
+        // The former path of `/tasks/{id}/blockers`, still an alias.
         ("get", "/tasks/{id}/questions", READ, get(records::blockers)),
         ("get", "/tasks/{id}/traces", READ, get(traces::of_task)),
         ("get", "/tasks/{id}/events", READ, get(events::of_task)),

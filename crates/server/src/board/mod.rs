@@ -70,7 +70,7 @@ impl Board {
         }
         let Some(id) = self.project else {
             return Err(ApiError::bad_request(
-                "no project: this server has no repository of its own",
+                "no project: this server has no repository",
             ));
         };
         let projects = self.store.projects().await?;

@@ -59,7 +59,7 @@ pub(crate) struct NewTaskBody {
     /// Tests that the task is about: each of them must pass.
     #[serde(default)]
     tests: Vec<String>,
-    /// The task is about the tests: the tests of the base do not judge it.
+    /// The task is about the tests: it is not tested with the tests of the base.
     #[serde(default)]
     edits_tests: bool,
     /// Land the change on its target branch when it is proved.
@@ -69,7 +69,7 @@ pub(crate) struct NewTaskBody {
     #[schema(nullable = false, min_length = 1, max_length = 200)]
     #[schemars(length(min = 1, max = 200))]
     target: Option<String>,
-    /// Several agents do the task side by side, and the best change is kept.
+    /// Several agents do the task side by side, and the best change wins.
     #[schema(nullable = false)]
     best_of: Option<BestOfBody>,
 }

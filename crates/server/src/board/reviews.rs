@@ -15,7 +15,7 @@ use crate::error::ApiError;
 #[schema(as = NewReview)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewReviewBody {
-    /// The version that was looked at: the number of the attempt. It must be the newest.
+    /// The reviewed version: the number of the attempt. It must be the newest.
     #[schema(value_type = u32)]
     pub(crate) attempt: AttemptNumber,
     #[serde(default)]

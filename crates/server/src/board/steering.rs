@@ -115,7 +115,7 @@ impl Board {
         Ok(self.store.edit_task(id, body.edit()?).await?)
     }
 
-    /// Does the same to several tasks, one after the other. One that cannot be changed does not stop the others.
+    /// Applies an action to several tasks, sequentially. One that cannot be changed does not stop the others.
     pub(crate) async fn bulk(
         &self,
         caller: &Caller,

@@ -1,6 +1,6 @@
 //! The guard: every request is checked here before any other code handles it.
 //!
-//! It checks the host, then the origin, then the token, then the size. Loopback is no exception: any page in
+//! It checks the host, then the origin, then the token, then the size. Loopback is not an exception: any page in
 //! any browser on this machine can reach it. What the token allows is checked in front of each handler
 //! ([`RouteAccess`](crate::access::RouteAccess)).
 

@@ -1,7 +1,7 @@
 //! MCP over HTTP, below `/mcp`.
 //!
-//! There are no sessions: every request has its own token, whose scopes decide, so that a revoked token ends at
-//! once and no client can fill a table of sessions. A client that closes its connection cancels its call.
+//! There are no sessions: the scopes of the request's token decide, so that a revoked token ends immediately
+//! and no client can fill a table of sessions. A client that closes its connection cancels its call.
 
 use std::sync::Arc;
 

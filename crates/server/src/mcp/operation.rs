@@ -17,7 +17,7 @@ use crate::board::Board;
 use crate::call_slots::SlotKind;
 use crate::error::ApiError;
 
-/// The maximum length of a string in a stored record, in bytes. Longer ones are cut and marked.
+/// The maximum length of a string in a stored record, in bytes. Longer ones are truncated and marked.
 const MAX_RECORD_STRING: usize = 8 << 10;
 
 /// An operation that clients can call. The type is its input; the comments of the fields are part of the schema.

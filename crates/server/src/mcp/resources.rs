@@ -15,7 +15,7 @@ const PAGE: PageSize = PageSize {
     lines: 4_000,
     bytes: 128 << 10,
 };
-/// The number of tasks whose resources are listed per page.
+/// The number of tasks per page of the list of resources.
 const TASKS_PER_PAGE: u32 = 25;
 /// The number of events that are read from the store in one call.
 const EVENTS_PER_READ: u32 = 500;

@@ -25,7 +25,7 @@ pub struct McpAccess {
     pub projects: Option<Vec<ProjectId>>,
     /// The default project of new tasks.
     pub project: ProjectId,
-    /// The person whose client it is, for what it reviews and merges.
+    /// The user of the client, for what it reviews and merges.
     pub author: String,
 }
 

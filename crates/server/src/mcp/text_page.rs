@@ -1,6 +1,6 @@
 //! Long texts, page by page.
 
-/// The maximum length of a line, in bytes. Longer ones are cut and marked.
+/// The maximum length of a line, in bytes. Longer ones are truncated and marked.
 const MAX_LINE: usize = 2_000;
 
 /// How much a page contains.

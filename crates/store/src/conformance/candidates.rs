@@ -76,7 +76,7 @@ pub(super) async fn task_waits_for_its_candidates_and_takes_the_best(
 ) -> CaseResult {
     let project = project(&on.store).await?.id;
     let alone = add(&on.store, best_of(project, &["a"], false)).await;
-    check!(alone.is_err(), "one candidate is no choice");
+    check!(alone.is_err(), "one candidate is not a choice");
     let parent = add(&on.store, best_of(project, &["a", "b", "c"], false)).await?;
     let [a, b, c] = &candidates(&on, &parent).await?[..] else {
         return fail_case("expected three candidates");

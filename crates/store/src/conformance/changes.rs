@@ -1,4 +1,4 @@
-//! The changes that attempts leave behind, and the id of the store.
+//! The kept changes of attempts, and the id of the store.
 
 use windlass_core::Usage;
 use windlass_tasks::{AttemptRef, EarlierChange, Outcome, Release, StoreError, TaskId, TaskStore};

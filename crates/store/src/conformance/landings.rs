@@ -122,7 +122,7 @@ pub(super) async fn p30_one_worker_lands_on_a_branch_at_a_time(
     same!(
         again.entries[0].task,
         tasks[1].id,
-        "a released entry keeps its place"
+        "a released entry keeps its position"
     );
     Ok(())
 }
@@ -308,7 +308,7 @@ pub(super) async fn waiting_landing_ends_with_its_change(subject: StoreUnderTest
         Some("c9".to_owned())
     );
     same!(store.claim_landings(request("one", 9)).await?, None);
-    // An entry whose branch may have moved stays until a worker has looked.
+    // If the branch of an entry may have moved, the entry stays until a worker has checked.
     let task = &proved(store, 1, false).await?[0];
     store.enqueue_landing(on(task.id, "main")).await?;
     let mut claim = take(store, "one", 9).await?;

@@ -109,7 +109,7 @@ pub(super) async fn requested_changes_reach_every_attempt_until_completed(
     same!(on.store.reviews(task).await?.len(), 2);
     let open = on.other.open_reviews(task).await?;
     same!(open.len(), 2);
-    // The change is kept for the next attempt, and the comments reach it however the last one ended.
+    // The next attempt gets the change and the comments, however the last one ended.
     let kept = on.store.earlier_change(task).await?;
     same!(kept.map(|change| change.commit), Some("c1".to_owned()));
     let two = claimed(&on.store).await?;

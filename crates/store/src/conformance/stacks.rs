@@ -109,7 +109,7 @@ pub(super) async fn base_of_an_attempt_is_recorded(on: StoreUnderTest) -> CaseRe
 }
 
 pub(super) async fn changes_of_dependencies_are_in_order(on: StoreUnderTest) -> CaseResult {
-    // A diamond whose bottom also depends on the top.
+    // A diamond; its bottom also depends on the top.
     let tasks = chain(&on, &[&[], &[0], &[0], &[0, 1, 2]]).await?;
     let [top, left, right, bottom] = tasks[..] else {
         return fail_case("expected four tasks");

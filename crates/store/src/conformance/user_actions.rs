@@ -151,7 +151,7 @@ pub(super) async fn blocker_is_answered_once(on: StoreUnderTest) -> CaseResult {
     );
     same!(on.store.task_blockers(other.id).await?, vec![]);
 
-    // A question whose task was retried without an answer is no longer open.
+    // A question is no longer open after its task was retried without an answer.
     let one = claimed(&on.store).await?;
     let task = finish(&on.store, &one, Outcome::Blocked { question }).await?;
     on.store.retry(task.id, false).await?;

@@ -56,7 +56,7 @@ fn token(row: &Row) -> StoreResult<AccessToken> {
     })
 }
 
-/// Validates a new token, as far as possible without reading the store.
+/// Validates a new token without reading the store.
 pub(crate) fn check(new: &NewAccessToken) -> StoreResult<()> {
     let refused = |why: String| Err(StoreError::Refused(why));
     let name = &new.name;

@@ -147,7 +147,7 @@ pub(crate) async fn cancel_open(db: &mut DbConnection, parent: TaskId) -> StoreR
         match task.status {
             TaskStatus::InProgress => db.execute(REQUEST, args![task.id, now]).await?,
             TaskStatus::Pending | TaskStatus::Blocked => {
-                let why = format!("task {parent}, of which it is a candidate, has ended");
+                let why = format!("task {parent} has ended, and this is one of its candidates");
                 db.execute(CANCEL, args![task.id, now, why]).await?;
                 db.queue_event(status(&task, TaskStatus::Cancelled, "worker"));
             }

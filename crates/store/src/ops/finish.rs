@@ -83,7 +83,7 @@ pub(crate) async fn finish(
     Ok(task_row::get(db, attempt.task).await?.task)
 }
 
-/// Releases an attempt. Its number is consumed, but the attempt does not count towards the task's limit.
+/// Releases an attempt. Its number is not used again, but the attempt does not count towards the task's limit.
 pub(crate) async fn release(
     db: &mut DbConnection,
     attempt: AttemptRef,
@@ -110,7 +110,7 @@ pub(crate) async fn release(
     Ok(())
 }
 
-/// Ends an attempt whose worker stopped sending heartbeats.
+/// Ends an attempt after its worker stopped sending heartbeats.
 pub(crate) async fn mark_lost(db: &mut DbConnection, row: &TaskRow) -> StoreResult<Task> {
     let attempt = AttemptRef {
         task: row.task.id,

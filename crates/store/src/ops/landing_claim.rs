@@ -61,7 +61,7 @@ pub(crate) async fn claim(
     Ok(Some(ClaimedLandings { token, entries }))
 }
 
-/// Puts the entries back whose lease has expired.
+/// Puts the entries with an expired lease back.
 async fn end_expired(
     db: &mut DbConnection,
     watch: &Mutex<LeaseWatch<LandingId>>,
@@ -88,7 +88,7 @@ async fn end_expired(
 
 /// Returns the next entries of the first queue that no worker has.
 async fn next_entries(db: &mut DbConnection, claim: &LandingClaim) -> StoreResult<Vec<Landing>> {
-    // An entry whose branch may have moved is claimed whatever became of its task.
+    // If the branch of an entry may have moved, the entry is claimed whatever the status of its task is.
     const QUEUED: Sql = sql!(
         "SELECT landings.lease_at AS lease_at, ",
         landing_columns!(),

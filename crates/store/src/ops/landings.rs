@@ -160,7 +160,7 @@ pub(crate) async fn enqueue(db: &mut DbConnection, new: &NewLanding) -> StoreRes
         Some(open) if open.landing.state == LandingState::Landing => return Ok(open.landing),
         Some(open) => {
             let same = open.landing.attempt == task.attempt && open.landing.target == new.target;
-            // An entry whose branch may have moved is about that attempt and branch.
+            // If the branch may have moved, the entry is about that attempt and branch.
             if !same && open.landing.intents.is_empty() {
                 let values = args![
                     open.landing.id,

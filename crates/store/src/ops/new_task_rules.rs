@@ -1,4 +1,4 @@
-//! The rules that a new task must follow, as far as they can be checked without reading the store.
+//! The rules for a new task that can be checked without reading the store.
 
 use windlass_tasks::{ATTEMPT_LIMIT, Dependency, NewTask, StoreError, StoreResult};
 
@@ -19,7 +19,7 @@ const MAX_TEST_BYTES: usize = 1 << 10;
 /// Maximum size of the name of a target branch.
 const MAX_TARGET_BYTES: usize = 200;
 
-/// Validates tasks, as far as possible without reading the store.
+/// Validates tasks without reading the store.
 pub(crate) fn check(tasks: &[NewTask]) -> StoreResult<()> {
     if tasks.len() > MAX_TASKS {
         return rejected(format!(
@@ -127,7 +127,7 @@ fn check_dependencies(task: &NewTask, batch: usize) -> StoreResult<()> {
             && *at >= batch
         {
             return rejected(format!(
-                "{title:?} depends on index {at} of a batch whose last index is {}",
+                "{title:?} depends on index {at} of a batch with the last index {}",
                 batch - 1
             ));
         }

@@ -1,4 +1,4 @@
-//! Makes completed tasks outdated whose base has a change that was replaced.
+//! Makes completed tasks outdated if a change in their base was replaced.
 
 use std::collections::BTreeSet;
 
@@ -72,7 +72,7 @@ pub(crate) async fn outdate_dependents(
         "FROM task JOIN reach ON reach.id = task.id WHERE task.status = 'completed' AND task.landed_commit IS NULL ORDER BY task.id LIMIT $2"
     );
     let rows = db.fetch_all(COMPLETED, args![id, MAX_DEPENDENTS]).await?;
-    // The tasks whose base has a change that will be replaced.
+    // The tasks based on a change that will be replaced.
     let mut replaced = BTreeSet::new();
     let mut left: Vec<(TaskId, Vec<BasePart>)> = Vec::new();
     for row in &rows {

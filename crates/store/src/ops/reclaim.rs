@@ -14,7 +14,7 @@ const MAX_READ: u32 = 10_000;
 /// Maximum number of tasks reclaimed per call; the next call takes the next.
 const MAX_RECLAIMED: usize = 256;
 
-/// Reclaims the tasks whose lease has expired.
+/// Reclaims the tasks with an expired lease.
 pub(crate) async fn reclaim_expired(
     db: &mut DbConnection,
     watch: &Mutex<LeaseWatch<TaskId>>,

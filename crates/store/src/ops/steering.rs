@@ -11,7 +11,7 @@ use crate::events::status;
 use crate::sql::{Row, Sql, args, decode_error, json, or_zero, sql};
 use crate::task_row::{self, TaskRow};
 
-/// Stands for all projects in the table of pauses.
+/// Means all projects in the table of pauses.
 const ALL_PROJECTS: i64 = 0;
 
 /// Edits a task that is not running.

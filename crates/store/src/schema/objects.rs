@@ -1,4 +1,4 @@
-//! The objects of a schema: everything that a database could run or return in place of Windlass's tables.
+//! The objects of a schema: everything that a database could run or return instead of Windlass's tables.
 
 use std::collections::BTreeMap;
 use std::fmt;

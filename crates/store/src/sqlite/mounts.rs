@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_tasks::{StoreError, StoreResult};
 
-/// File systems whose files may be open on other machines.
+/// File systems with files that may be open on other machines.
 const REMOTE: [&str; 16] = [
     "9p",
     "afs",

@@ -10,8 +10,8 @@ use crate::id::AttemptRef;
 /// Stores messages for subscribers, in one order for all of them.
 pub trait EventLog: fmt::Debug + Send + Sync {
     /// Appends messages for subscribers and returns the number of the last one. With an attempt the write is
-    /// fenced, and messages of its previous call are not stored twice: the caller may repeat a call whose
-    /// response was lost.
+    /// fenced, and messages of its previous call are not stored twice: the caller may repeat a call if
+    /// its response was lost.
     fn append_events(
         &self,
         attempt: Option<AttemptRef>,

@@ -13,14 +13,14 @@ use crate::task::Task;
 /// Stores the queues of proved changes, one for each target branch of a project. Entries of one queue are claimed
 /// by one worker at a time.
 ///
-/// A write with a token whose lease was taken over changes nothing and fails with
+/// A write with the token of a lease that was taken over changes nothing and fails with
 /// [`StoreError::LandingLost`](crate::StoreError::LandingLost).
 pub trait Landings: fmt::Debug + Send + Sync {
     /// Sets whether a task lands when it is proved. `false` also removes its waiting entry.
     fn set_land(&self, task: TaskId, land: bool) -> StoreFuture<'_, Task>;
     /// Returns the tasks that are to land, are proved and accepted, and have no entry yet, oldest first.
     fn due_landings(&self, project: Option<ProjectId>) -> StoreFuture<'_, Vec<Task>>;
-    /// Adds a completed task to the queue of a branch. A task that waits there keeps its place.
+    /// Adds a completed task to the queue of a branch. A task that waits there keeps its position.
     fn enqueue_landing(&self, new: NewLanding) -> StoreFuture<'_, Landing>;
     /// Claims the next entries of a queue that no other worker has. Leases that have expired end first. An entry
     /// waits until the dependencies of its task have landed.
@@ -42,7 +42,7 @@ pub trait Landings: fmt::Debug + Send + Sync {
         entry: LandingId,
         outcome: LandingOutcome,
     ) -> StoreFuture<'_, Task>;
-    /// Puts the claimed entries that have not ended back into the queue, at their place, with the reason why they
+    /// Puts the claimed entries that have not ended back into the queue, at their position, with the reason why they
     /// wait.
     fn release_landings(&self, token: LandingToken, reason: Option<String>) -> StoreFuture<'_, ()>;
     /// Returns landings, oldest first, of many the newest.

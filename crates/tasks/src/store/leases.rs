@@ -10,12 +10,12 @@ use crate::attempt::{Claim, Claimed, EarlierChange, LeaseStatus, Outcome, Releas
 use crate::id::{AttemptRef, TaskId};
 use crate::task::Task;
 
-/// Hands out tasks and ends attempts. This is the part of a store that a worker needs.
+/// Lets workers claim tasks and end attempts. This is the part of a store that a worker needs.
 ///
 /// Leases do not depend on the wall clock, which may jump
 /// ([`LeaseClock`](windlass_core::LeaseClock)). Every write includes its [`AttemptRef`].
 pub trait Leases: fmt::Debug + Send + Sync {
-    /// Claims the next task whose dependencies are completed: highest priority, then lowest step, then lowest
+    /// Claims the next task with completed dependencies: highest priority, then lowest step, then lowest
     /// id. `fetch_next_task` of the worker's contract.
     fn claim(&self, claim: Claim) -> StoreFuture<'_, Option<Claimed>>;
     /// Renews the lease.
@@ -30,7 +30,7 @@ pub trait Leases: fmt::Debug + Send + Sync {
     /// no attempt has completed the task since.
     fn pending_intent(&self, task: TaskId) -> StoreFuture<'_, Option<String>>;
     /// Records the commit that keeps the attempt's change. Once the attempt has ended, only the first commit is
-    /// accepted: another process may find the change of an attempt whose worker died.
+    /// accepted: another process may find the change after the attempt's worker died.
     fn record_change(&self, attempt: AttemptRef, commit: String) -> StoreFuture<'_, ()>;
     /// Returns the change that the next attempt starts from: the last recorded one since the last
     /// [`retry`](crate::TaskQueue::retry) with `fresh`.

@@ -53,7 +53,7 @@ pub use traces::Traces;
 /// retried, answered, reclaimed, blocked by another task) have `worker`. So the number of the last message
 /// increases whenever there may be a task to claim.
 ///
-/// This trait has no methods of its own: whatever implements its parts is a store. Code that needs one part
+/// This trait has no methods: whatever implements its parts is a store. Code that needs one part
 /// takes that part.
 pub trait TaskStore:
     Projects

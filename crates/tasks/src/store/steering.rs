@@ -24,12 +24,12 @@ pub trait Steering: fmt::Debug + Send + Sync {
         project: Option<ProjectId>,
         reason: String,
     ) -> StoreFuture<'_, WorkerPause>;
-    /// Ends a pause of workers. Returns `false` if there was none. A pause of all projects and one of a project
+    /// Ends a pause of workers. Returns `false` if they were not paused. A pause of all projects and one of a project
     /// are separate.
     fn resume_workers(&self, project: Option<ProjectId>) -> StoreFuture<'_, bool>;
     /// Returns the pauses of workers; that of all projects first, then by project.
     fn worker_pauses(&self) -> StoreFuture<'_, Vec<WorkerPause>>;
-    /// Returns the note of a project. It is empty if there is none.
+    /// Returns the note of a project. It may be empty.
     fn project_note(&self, project: ProjectId) -> StoreFuture<'_, String>;
     /// Sets the note of a project, which is part of every agent's prompt. An empty one removes it.
     fn set_project_note(&self, project: ProjectId, note: String) -> StoreFuture<'_, ()>;

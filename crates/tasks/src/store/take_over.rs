@@ -18,8 +18,8 @@ pub trait TakeOver: fmt::Debug + Send + Sync {
     ) -> StoreFuture<'_, AgentMessage>;
     /// Returns the messages of a task, oldest first.
     fn messages(&self, task: TaskId) -> StoreFuture<'_, Vec<AgentMessage>>;
-    /// Gives an attempt the messages after `seen` that no other attempt has received, oldest first. A call whose
-    /// response was lost is repeated with the same `seen`.
+    /// Gives an attempt the messages after `seen` that no other attempt has received, oldest first. If
+    /// the response was lost, the call is repeated with the same `seen`.
     fn take_messages(
         &self,
         attempt: AttemptRef,

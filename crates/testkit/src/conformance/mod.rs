@@ -1,6 +1,6 @@
 //! The conformance suite for backends.
 //!
-//! [`exercise`] asks a [`BackendUnderTest`] for one agent per case, tells it in advance what that
+//! [`exercise`] asks a [`BackendUnderTest`] for one agent per case, passes it in advance what that
 //! agent has to do (the [`CaseScript`]), and checks what leaves the handle. The handle repairs many
 //! errors of a backend. The cases look for errors that it cannot repair, and for the traces that a
 //! repair leaves: text that lost a chunk, usage that adds up over turns, a cancellation that takes

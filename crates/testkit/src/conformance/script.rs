@@ -67,7 +67,7 @@ impl CaseScript {
         }
     }
 
-    /// Creates a mock that does what the script says.
+    /// Creates a mock that follows the script.
     pub fn mock(&self) -> MockAgent {
         let mock = MockAgent::new().with_capabilities(Capabilities {
             streaming: true,

@@ -9,7 +9,7 @@ use super::CaseScript;
 ///
 /// For backends without processes, a function from a [`CaseScript`] to a handle is enough.
 pub trait BackendUnderTest: Send + Sync {
-    /// Creates an agent that does what the script says. Its handle must use Tokio's clock.
+    /// Creates an agent that follows the script. Its handle must use Tokio's clock.
     fn agent<'a>(&'a self, script: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>>;
 
     /// Returns the live processes of the agents created so far, each as a short text.

@@ -118,7 +118,7 @@ impl MockAgent {
 }
 
 impl MockState {
-    /// Returns the response to a prompt, and consumes the matching expectation.
+    /// Returns the response to a prompt, and removes the matching expectation.
     fn respond(&mut self, prompt: &str) -> MockResponse {
         self.prompts.push(prompt.to_owned());
         if !self.scripted {

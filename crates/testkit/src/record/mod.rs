@@ -126,7 +126,7 @@ impl<T: AgentBackend> AgentBackend for RecordingAgent<T> {
             let Some(turn) = self.log.lock().start_turn(id, &prompt.text, start) else {
                 return self.inner.prompt(id, prompt).await;
             };
-            // The recorder exists before the agent is prompted, because the caller may give up
+            // The recorder exists before the agent is prompted, because the caller may cancel
             // while it waits.
             let recorder = TurnRecorder::new(turn, start, &self.log, &self.clock);
             let stream = match self.inner.prompt(id, prompt).await {

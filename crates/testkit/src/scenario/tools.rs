@@ -33,7 +33,7 @@ pub(super) fn matches_tool(name: &str, tool: &str) -> bool {
     has_tool(kind) || has_tool(IntentKind::Shell)
 }
 
-/// Returns the kind of the tool in ACP, which stands for the name of a tool that has none.
+/// Returns the kind of the tool in ACP, which replaces a missing name.
 fn acp_kind(kind: IntentKind) -> Option<&'static str> {
     match kind {
         IntentKind::Shell => Some("execute"),

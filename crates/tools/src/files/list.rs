@@ -63,7 +63,7 @@ pub fn fs_list(root: &Root, path: &str) -> Result<FSResult, PathError> {
         .collect();
     if listing.is_cut {
         names.push(format!(
-            "[… more than {MAX_NAMES} names, the rest is cut …]"
+            "[… more than {MAX_NAMES} names, the rest is omitted …]"
         ));
     }
     Ok(FSResult::done(truncate_middle(

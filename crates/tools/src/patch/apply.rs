@@ -179,7 +179,7 @@ impl PatchPlan {
             if let Err(error) = put(root, path, content.as_ref()) {
                 for path in done.iter().rev() {
                     let before = self.before.get(*path).and_then(Option::as_ref);
-                    // Errors are ignored: a file that was written a moment ago can normally be restored.
+                    // Errors are ignored: a file that was just written can normally be restored.
                     let _ = put(root, path, before);
                 }
                 return Err(error);

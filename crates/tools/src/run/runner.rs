@@ -87,7 +87,7 @@ impl CommandRunner {
             .limits(limits)
     }
 
-    /// Runs the first command whose program exists.
+    /// Runs the first command with a program that exists.
     pub(super) async fn run(&self, choices: Vec<CommandSpec>) -> ShellResult {
         let sandbox = match &self.sandbox {
             Ok(sandbox) => sandbox,

@@ -44,7 +44,7 @@ pub(super) struct AgentRow {
     /// How to log in, if no login was found.
     #[serde(skip)]
     pub(super) login_hint: Option<&'static str>,
-    /// The settings that fit a model.
+    /// The settings for a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) fit: Option<ModelFit>,
     pub(super) health: Health,

@@ -79,7 +79,7 @@ impl<'a> App<'a> {
         self.with_agents(None).await
     }
 
-    /// Like [`with_local_agents`](Self::with_local_agents), with agents whose processes wait this long for the next
+    /// Like [`with_local_agents`](Self::with_local_agents), with processes of agents that wait this long for the next
     /// prompt.
     pub(super) async fn with_warm_agents(self, idle: Duration) -> Self {
         self.with_agents(Some(idle)).await

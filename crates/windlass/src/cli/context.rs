@@ -64,7 +64,7 @@ impl Index {
                 "parsed": refresh.parsed,
                 "removed": refresh.removed,
                 "skipped": refresh.skipped,
-                // The old name, kept for one release.
+                // The old name, for one more release.
                 "left_out": refresh.skipped,
             }))?;
         } else {

@@ -4,7 +4,7 @@ use super::agents;
 use super::app::App;
 use super::exit::CliError;
 
-/// The agents that are looked for, in this order. All of them can edit files.
+/// The agents to search for, in this order. All of them can edit files.
 const CANDIDATES: [&str; 8] = [
     "claude", "codex", "gemini", "qwen", "opencode", "copilot", "goose", "cursor",
 ];

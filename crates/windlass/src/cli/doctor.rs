@@ -70,7 +70,7 @@ impl Check {
         } = self;
         json!({
             "name": name, "status": status, "detail": detail,
-            // The old names, kept for one release.
+            // The old names, for one more release.
             "what": name, "state": status, "found": detail,
         })
     }

@@ -21,7 +21,7 @@ use super::queue::TaskQueue;
 use super::task::{of_task, person, result_line, waiting_line};
 use super::task_runtime::{TaskRuntime, runner_settings, test_settings};
 
-/// How long to wait for another worker that lands a change, before looking again.
+/// How long to wait for another worker that lands a change, before checking again.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Args)]

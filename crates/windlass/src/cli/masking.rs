@@ -66,7 +66,7 @@ impl Write for MaskedStderr {
     }
 }
 
-/// A verifier whose results contain no secrets.
+/// A verifier that masks secrets in its results.
 #[derive(Debug)]
 pub(super) struct MaskedVerifier<V> {
     pub(super) verifier: V,

@@ -85,7 +85,7 @@ impl Mcp {
     }
 }
 
-/// Parses a scope that needs no flag of its own.
+/// Parses a scope that needs no separate flag.
 fn scope(text: &str) -> Result<Scope, String> {
     match Scope::from_name(text) {
         Some(scope @ (Scope::Read | Scope::Work)) => Ok(scope),

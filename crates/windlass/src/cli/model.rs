@@ -79,7 +79,7 @@ impl Model {
     }
 }
 
-/// Returns the report as JSON, with the old names `news` and `unmet`, which are kept for one release.
+/// Returns the report as JSON, with the old names `news` and `unmet` for one more release.
 fn with_old_names(report: &impl Serialize) -> Value {
     let mut report = serde_json::to_value(report).unwrap_or_default();
     let requests = report["unexpected_requests"].as_array_mut();

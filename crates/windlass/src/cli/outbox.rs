@@ -21,7 +21,7 @@ use super::notify::{self, Notifier};
 use super::publish::{self, Publisher};
 use super::queue::TaskQueue;
 
-/// How often the outbox looks for what is due, at least.
+/// Maximum interval between two checks of the outbox.
 const INTERVAL: Duration = Duration::from_secs(5);
 /// The pause after new events, which often come together.
 const DEBOUNCE: Duration = Duration::from_millis(300);

@@ -12,7 +12,7 @@ use windlass_tasks::{Broadcast, TaskId, TaskStatus, TestStatus};
 use super::console::{BAD, Console, GOOD, QUIET, WARNING};
 use super::task::{event_line, result_line};
 
-/// Maximum number of tasks whose steps are counted; a worker may run any number of tasks.
+/// Maximum number of tasks with counted steps; a worker may run any number of tasks.
 const MAX_TRACKED_TASKS: usize = 1024;
 
 /// A listener that prints a line for each relevant event.

@@ -42,7 +42,7 @@ pub(super) struct ReviewTask {
     /// Land the change once it is approved: a worker does, or windlass land
     #[arg(long, conflicts_with_all = ["request_changes", "reviewer", "show"])]
     land: bool,
-    /// Version that you looked at: the number of its attempt. A newer one is refused (default: the newest)
+    /// Version that you reviewed: the number of its attempt. A newer one is refused (default: the newest)
     #[arg(long, value_name = "NUMBER")]
     attempt: Option<AttemptNumber>,
     /// Let an agent read the change; it comments or requests changes, and never approves

@@ -306,7 +306,7 @@ fn summary(app: &App<'_>, task: TaskId, steps: u64, result: &TaskResult) -> Resu
         .line(windlass_core::escape_control(message.trim()).as_ref())?;
     if result.status == ResultStatus::Failed && !result.files_modified.is_empty() {
         app.console.line(&format!(
-            "{QUIET}the change is kept: windlass task diff {task}; to go on with it: windlass task retry {task}, then \
+            "{QUIET}the change is kept: windlass task diff {task}; to continue with it: windlass task retry {task}, then \
             windlass worker --once{QUIET:#}"
         ))?;
     }

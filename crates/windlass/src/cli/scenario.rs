@@ -114,7 +114,7 @@ impl Run {
     }
 }
 
-/// Returns the report as JSON. A skipped scenario also has the old name `left_out`, which is kept for one release.
+/// Returns the report as JSON. A skipped scenario also has the old name `left_out` for one more release.
 fn with_old_names(report: &impl Serialize) -> Value {
     let mut report = serde_json::to_value(report).unwrap_or_default();
     let results = report["results"].as_array_mut();
@@ -138,7 +138,7 @@ fn calls_model(agent: &AgentConfig) -> bool {
         || ModelKind::ALL.iter().any(|kind| kind.name() == backend)
 }
 
-/// A real agent whose model is scripted by each scenario.
+/// A real agent. Each scenario scripts its model.
 struct ScriptedModelSubject {
     machine: Result<AgentContext, String>,
     agent: AgentConfig,

@@ -46,7 +46,7 @@ pub(super) fn print<const N: usize>(
 }
 
 /// Formats a table with aligned columns. If it is wider than `max` characters, the last column is wrapped between words;
-/// if there is no room for that, each row becomes a block with one line per cell. Columns without any text are omitted.
+/// if that is too narrow, each row becomes a block with one line per cell. Columns without any text are omitted.
 fn lines<const N: usize>(
     heading: [&str; N],
     rows: &[[Cell; N]],

@@ -57,7 +57,7 @@ impl TaskRuntime {
         })
     }
 
-    /// Creates a runtime whose clones are in this directory.
+    /// Creates a runtime with its clones in this directory.
     pub(super) async fn in_dir(
         app: &App<'_>,
         clones: PathBuf,

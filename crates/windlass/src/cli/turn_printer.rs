@@ -36,7 +36,7 @@ pub(super) struct TurnPrinter<'a> {
     buffered: bool,
     /// Whether the agent may not change files.
     is_read_only: bool,
-    /// Whether the end of the turn says so.
+    /// Whether the end of the turn reports it.
     has_note: bool,
     report: TurnReport,
     end: Option<AgentEvent>,
@@ -107,7 +107,7 @@ impl<'a> TurnPrinter<'a> {
         }
     }
 
-    /// Sets what the agent may change. If that is nothing, the end of the turn says so: if the user requested it, or if
+    /// Sets what the agent may change. If that is nothing, the end of the turn reports it: if the user requested it, or if
     /// a tool failed.
     pub(super) fn with_access(mut self, access: DirAccess, is_requested: bool) -> Self {
         self.is_read_only = access == DirAccess::ReadOnly;

@@ -58,7 +58,7 @@ impl Verify {
             app.console.pretty_json(&json!({
                 "task": task.id,
                 "valid": verified.is_valid(),
-                // The old name, kept for one release.
+                // The old name, for one more release.
                 "holds": verified.is_valid(),
                 "differences": verified.differences,
                 "result": verified.result,

@@ -299,8 +299,8 @@ async fn explain_idle(app: &App<'_>, queue: &TaskQueue) -> Result<(), CliError> 
     Ok(())
 }
 
-/// Returns the exit code, by the last attempt at each task: a failed attempt whose retry succeeded is not a failure, and
-/// neither is a candidate, whose task has a result of its own.
+/// Returns the exit code, by the last attempt at each task: a failed attempt is not a failure if its retry
+/// succeeded, and neither is a candidate: its task has its own result.
 async fn exit(store: &dyn TaskStore, report: &WorkerReport) -> Result<Exit, CliError> {
     let mut exit = Exit::Done;
     for (task, result) in last_results(report) {

@@ -58,8 +58,8 @@ impl AgentConfig {
         }
     }
 
-    /// Returns what the agent may change in a session with these options. The nodes of a composite have permissions of
-    /// their own.
+    /// Returns what the agent may change in a session with these options. The nodes of a composite have their own
+    /// permissions.
     pub(crate) fn access(&self, options: &SessionOptions) -> DirAccess {
         if self.composite.is_some() {
             return options.access;

@@ -13,7 +13,7 @@ pub(super) fn sets_key(name: &str) -> bool {
     name.starts_with(PREFIX) || find_by_env_var(name).is_some()
 }
 
-/// Returns the key whose additional variable this is.
+/// Returns the key that has this additional variable.
 fn find_by_env_var(name: &str) -> Option<&'static KeySpec> {
     KEYS.iter().find(|known| known.variable == Some(name))
 }
@@ -61,7 +61,7 @@ pub(super) fn put_text(settings: &mut SettingMap, key: &Key, text: &str, at: Ori
     }
 }
 
-/// Returns the key that a variable sets, or, if there is none, its parts in lower case for the error message.
+/// Returns the key that a variable sets. For an unknown variable, it is made of the lower-case parts, for the error message.
 fn key(spelled: &str, agents: &[&str]) -> Key {
     let rows = KEYS.iter().flat_map(lookup::spellings);
     rows.into_iter()

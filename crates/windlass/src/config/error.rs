@@ -56,7 +56,7 @@ pub enum Error {
     BadName {
         /// The location.
         at: Box<Origin>,
-        /// The key whose last part is the name.
+        /// The key that ends with the name.
         key: Key,
         /// What the name is for.
         what: &'static str,

@@ -37,7 +37,7 @@ pub struct Flag {
 }
 
 impl Inputs {
-    /// Creates the inputs of a program started in `cwd` by a user whose home directory is `home`.
+    /// Creates the inputs of a program started in `cwd` by a user with the home directory `home`.
     pub fn new(cwd: impl Into<PathBuf>, home: Option<PathBuf>) -> Self {
         Self {
             cwd: cwd.into(),

@@ -76,7 +76,7 @@ impl KeySpec {
         }
     }
 
-    /// Allows an untrusted file inside a repository to lower this limit, which is harmless to everyone but its author.
+    /// Allows an untrusted file inside a repository to lower this limit, which harms only its author.
     const fn may_be_lowered(mut self) -> Self {
         self.trust = Trust::ToRaise;
         self
@@ -107,7 +107,7 @@ impl KeySpec {
 ///
 /// A row is `name: Rust as Type = "default", option, option(argument);`, where `Rust` is the type of the field, an
 /// `Option` if there is no default, and `Type` is a [`ValueType`]. Options are methods of [`KeySpec`].
-/// `name["<part>"]` is a table whose entries are keys of their own.
+/// `name["<part>"]` is a table; its entries are separate keys.
 macro_rules! settings {
     (
         $(#[$meta:meta])+

@@ -11,7 +11,7 @@ const SECRET_WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD",
 impl Config {
     /// Returns all known secrets with their names: the values of secret keys such as `extra_env`, the passwords of
     /// URLs, the variables that a setting names as holding a key, and variables of the environment and of `.env`,
-    /// trusted or not, whose name looks like a secret.
+    /// trusted or not, with a name that looks like a secret.
     pub fn known_secrets(&self) -> Vec<(String, SecretString)> {
         let mut known = Vec::new();
         let mut key_variables = Vec::new();

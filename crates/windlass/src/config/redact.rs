@@ -56,7 +56,7 @@ fn word_without_password(word: &str) -> String {
     format!("{scheme}://{base}{}", query.unwrap_or_default())
 }
 
-/// Redacts the values of query parameters whose names suggest a secret.
+/// Redacts the values of query parameters with a name that suggests a secret.
 fn query_without_secrets(query: &str) -> String {
     const SECRET_PARAMS: [&str; 6] = ["key", "token", "secret", "pass", "sig", "auth"];
     let pairs: Vec<String> = query

@@ -1,4 +1,4 @@
-//! The trust list: files inside repositories whose commands, endpoints and keys may be used.
+//! The trust list: files inside repositories that may set commands, endpoints and keys.
 //!
 //! Trust is given to content. The list stores the path and the SHA-256 of the trusted content. If one byte changes,
 //! the file must be trusted again.
@@ -104,7 +104,7 @@ impl TrustStore {
         files.map(|(path, hash)| (Path::new(path), hash.as_str()))
     }
 
-    /// Reloads the list under a lock and changes it, so that concurrent changes by two processes are both kept.
+    /// Reloads the list under a lock and changes it, so that two processes do not overwrite each other's changes.
     fn change(&mut self, edit: impl FnOnce(&mut BTreeMap<String, String>)) -> Result<()> {
         let dir = PrivateDir::lock(&self.dir)?;
         self.list = Self::load(&self.dir)?.list;

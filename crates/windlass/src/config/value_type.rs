@@ -47,7 +47,7 @@ pub(super) struct Name;
 pub(super) struct Variable;
 /// An HTTP address.
 pub(super) struct Url;
-/// A table of texts, of which each is a key of its own.
+/// A table of texts. Each is a separate key.
 pub(super) struct TextTable;
 /// `true` or `false`.
 pub(super) struct Flag;
@@ -96,7 +96,7 @@ impl ValueType for TextTable {
     type Value = BTreeMap<String, String>;
     const KIND: ValueKind = ValueKind::AnyText;
 
-    /// Checks one entry, which is a key of its own.
+    /// Checks one entry, which is a separate key.
     fn accepts(value: &Value) -> bool {
         AnyText::accepts(value)
     }

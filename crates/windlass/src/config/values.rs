@@ -178,7 +178,7 @@ fn check_land(land: &LandSettings, layers: &Layers) -> Result<()> {
         return Ok(());
     };
     let found = format!("{} with land.strategy = \"rebase\"", land.batch);
-    let expected = "1, because rebased changes are tested one by one: remove it, or use the strategy \"merge\"";
+    let expected = "1, because rebased changes are tested separately: remove it, or use the strategy \"merge\"";
     Err(Error::wrong_value(
         setting.origin.clone(),
         key,

@@ -69,7 +69,7 @@ pub(super) fn parse(
                 && *at >= count
             {
                 return Err(format!(
-                    "line {line}: it depends on index {at} of a file whose last index is {}",
+                    "line {line}: it depends on index {at} of a file with the last index {}",
                     count - 1
                 ));
             }

@@ -13,7 +13,7 @@ const HEADER: &str = "\
 <!-- Edit the plan, then save and close the editor: its tasks are added.
      A task starts with `## NUMBER. TITLE`. Then come its fields, an empty line and its description.
      An empty agent is the configured one; `after` lists the tasks that must be completed first.
-     Delete a task to leave it out. Delete everything to add nothing. -->
+     Delete a task to omit it. Delete everything to add nothing. -->
 ";
 
 /// Returns the plan as text.

@@ -101,8 +101,8 @@ pub(crate) fn link_results(messages: &mut [Message]) {
     }
 }
 
-/// Changes every result whose call is not in the conversation: in APIs whose results do not name their tool,
-/// it is unknown.
+/// Changes every result without a call in the conversation: if the API's results do not name their tool,
+/// the tool is unknown.
 pub(crate) fn for_each_orphan_result(
     request: &mut ModelRequest,
     mut change: impl FnMut(&mut ToolResult),
@@ -195,7 +195,7 @@ pub(super) fn is_empty(part: &Part) -> bool {
     }
 }
 
-/// Makes the instructions the first message, for APIs whose instructions are a message.
+/// Makes the instructions the first message, for APIs that have them there.
 pub(crate) fn inline_instructions(request: &mut ModelRequest) {
     let texts = std::mem::take(&mut request.instructions);
     if !texts.is_empty() {
@@ -223,7 +223,7 @@ pub(crate) fn extract_instructions(request: &mut ModelRequest) {
     }
 }
 
-/// Joins the instructions, for APIs whose instructions are one string.
+/// Joins the instructions, for APIs that have one string for them.
 pub(crate) fn join_instructions(request: &mut ModelRequest) {
     if request.instructions.len() > 1 || request.instructions.iter().any(|t| !t.extra.is_empty()) {
         let texts: Vec<&str> = request

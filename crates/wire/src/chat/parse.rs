@@ -54,7 +54,7 @@ fn sampling(fields: &mut Fields<'_>, request: &mut ModelRequest) -> Result<()> {
     request.max_tokens = fields.u64("max_completion_tokens")?;
     if request.max_tokens.is_none() {
         request.max_tokens = fields.u64("max_tokens")?;
-        // The older name is kept as a marker: not every server knows the newer one.
+        // The older name stays as a marker: not every server knows the newer one.
         if let Some(limit) = request.max_tokens {
             fields.put_back("max_tokens", limit.into());
         }

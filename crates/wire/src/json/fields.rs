@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{JsonPath, Result};
 use crate::Extra;
 
-/// An object whose known fields are removed one by one. A `null` field counts as absent.
+/// An object. Each known field is removed when it is read. A `null` field counts as absent.
 #[derive(Debug)]
 pub(crate) struct Fields<'p> {
     map: Map<String, Value>,

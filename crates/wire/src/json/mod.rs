@@ -1,6 +1,6 @@
 //! JSON parsing with a depth limit and errors that name the path.
 //!
-//! An object is parsed by removing the known fields; the remaining ones are unknown and must be kept. Derived
+//! An object is parsed by removing the known fields; the remaining ones are unknown and must not be lost. Derived
 //! types would need `flatten` for that, which loses the path of an error and is slower.
 
 mod fields;
@@ -46,7 +46,7 @@ fn check_depth(bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the bytes after the string whose opening quote was read last.
+/// Returns the bytes after the string. Its opening quote was read last.
 fn skip_string(mut bytes: &[u8]) -> &[u8] {
     while let Some(at) = memchr::memchr2(b'"', b'\\', bytes) {
         let step = if bytes[at] == b'"' { 1 } else { 2 };

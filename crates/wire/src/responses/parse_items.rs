@@ -98,8 +98,8 @@ fn part(value: Value, path: &JsonPath<'_>) -> Result<Part> {
     }
 }
 
-/// Parses reasoning: its summaries, or the reasoning itself if the server sends it. The lists are kept if
-/// they contain more than text.
+/// Parses reasoning: its summaries, or the reasoning itself if the server sends it. The lists are stored
+/// if they contain more than text.
 fn reasoning(item: Value, path: &JsonPath<'_>) -> Result<Part> {
     let mut fields = Fields::from_value(item, path)?;
     fields.take("type");

@@ -188,7 +188,7 @@ fn remove_mount_points(work: &Path) {
     }
 }
 
-/// Shortens a long text to its head and tail, cut at line ends, with a marker line in between.
+/// Shortens a long text to its head and tail, both whole lines, with a marker line in between.
 pub(crate) fn truncate_middle(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! The base of an attempt whose task builds on others: the target with their changes merged in.
+//! The base of an attempt at a task that builds on others: the target with their changes merged in.
 //!
 //! A base that is a new commit is stored in the user's repository, with a ref for as long as the attempt's clone
 //! exists. Later it is part of the history of what the attempt published or kept.

@@ -66,7 +66,7 @@ pub(crate) struct Checkout {
 }
 
 impl Checkout {
-    /// Creates a checkout whose `HEAD` is `commit`, with the files of `tree`.
+    /// Creates a checkout with the `HEAD` `commit` and the files of `tree`.
     pub(crate) async fn create(
         clones: &Clones,
         source: &CheckoutSource,

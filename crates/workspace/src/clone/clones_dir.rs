@@ -80,7 +80,7 @@ impl ClonesDir {
         Ok((temp_dir, file))
     }
 
-    /// Creates a private directory whose name starts with `prefix`.
+    /// Creates a private directory with a name that starts with `prefix`.
     fn private(&self, prefix: &str) -> io::Result<tempfile::TempDir> {
         tempfile::Builder::new()
             .prefix(prefix)

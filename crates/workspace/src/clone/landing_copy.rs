@@ -9,7 +9,7 @@ use super::{AttemptClone, Clones, LockedDir, OpenClone, Origin};
 use crate::error::{Error, Result};
 use crate::git::{PrivateGitDir, Repository, write};
 
-/// A working copy whose commits are tested. It is removed when dropped.
+/// A working copy for tests of commits. It is removed when dropped.
 #[derive(Debug)]
 pub(crate) struct TestCopy {
     pub(crate) copy: AttemptClone,

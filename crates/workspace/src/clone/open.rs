@@ -271,14 +271,14 @@ fn create_dir(path: &Path) -> Result<()> {
         .map_err(|error| Error::io(path, &error))
 }
 
-/// Records the directories whose objects a git directory borrows.
+/// Records the directories from which a git directory borrows objects.
 pub(super) fn write_shared(meta: &Path, git: &PrivateGitDir) -> Result<()> {
     let paths = git.borrowed_object_dirs().iter();
     let lines: String = paths.map(|path| format!("{}\n", path.display())).collect();
     write(&meta.join("shared"), &lines)
 }
 
-/// Returns the directories whose objects the clone at `root` borrows, as recorded at its creation.
+/// Returns the directories from which the clone at `root` borrows objects, as recorded at its creation.
 pub(crate) fn shared_object_dirs(root: &Path) -> Vec<PathBuf> {
     let list = meta_path(root, "shared").and_then(|file| small_file(&file));
     list.unwrap_or_default()

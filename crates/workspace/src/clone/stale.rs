@@ -8,7 +8,7 @@ use super::{ClonesDir, OpenClone};
 use crate::error::Result;
 
 /// Opens the clones of these attempts that no process uses. One that is older than `max_age` or of
-/// unknown origin is removed instead. One whose repository cannot be used now stays.
+/// unknown origin is removed instead. It stays if its repository cannot be used now.
 pub(super) fn open_stale(
     dir: &ClonesDir,
     attempts: Vec<AttemptRef>,

@@ -198,7 +198,7 @@ impl GitCommand<'_> {
         self
     }
 
-    /// Runs git without a sandbox, whose setup costs more than git itself. Only for commands that
+    /// Runs git without a sandbox, which would take longer to set up than git runs. Only for commands that
     /// read nothing but a private directory and objects: neither contains anything that git
     /// executes. Environment and settings are as for every command.
     pub(crate) fn unsandboxed(mut self) -> Self {

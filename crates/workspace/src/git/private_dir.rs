@@ -158,7 +158,7 @@ impl PrivateGitDir {
         command.work_tree(work)
     }
 
-    /// Returns the directories whose objects it borrows.
+    /// Returns the directories from which it borrows objects.
     pub(crate) fn borrowed_object_dirs(&self) -> &[PathBuf] {
         &self.shared
     }

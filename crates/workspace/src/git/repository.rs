@@ -1,6 +1,6 @@
 //! The user's repository: its git directory, its objects and its refs.
 //!
-//! It is found by reading files, not by running git, because git would read settings on the way.
+//! It is found by reading files, not by running git, because git would read settings.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub(crate) struct RefStatus {
 }
 
 impl Repository {
-    /// Finds the repository whose work tree has this root.
+    /// Finds the repository with the work tree at this root.
     pub(crate) fn find(root: &Path) -> Result<Self> {
         let given = root;
         let root = root

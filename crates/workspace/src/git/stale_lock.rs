@@ -1,7 +1,7 @@
 //! Locks on a ref of Windlass left over from a killed process.
 //!
-//! Git locks a ref with a file next to it for a few milliseconds. A process that is killed at that
-//! moment leaves the file, and git then rejects every later update. Only refs that Windlass itself
+//! Git locks a ref with a file next to it for a few milliseconds. A process that is killed in that
+//! time leaves the file, and git then rejects every later update. Only refs that Windlass itself
 //! writes are unlocked.
 
 use std::os::unix::fs::MetadataExt;

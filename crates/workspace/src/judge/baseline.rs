@@ -1,4 +1,4 @@
-//! The tests of a base commit, run once and kept on disk.
+//! The tests of a base commit, run once and cached on disk.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::last_use::mark_used;
 use crate::setup::Source;
 
-/// How long a stored baseline is kept after its last use.
+/// How long a baseline is stored after its last use.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Maximum number of stored baselines.
 const MAX_STORED: usize = 200;
@@ -48,7 +48,7 @@ impl Judge {
             projects: self.projects(&checkout.work, command),
             result,
         };
-        // What keeps tests from running may be fixed outside the repository, so it is not kept.
+        // What keeps tests from running may be fixed outside the repository, so it is not cached.
         if baseline.obstacle.is_none() {
             entry.write(&baseline)?;
         }
@@ -138,7 +138,7 @@ impl Entry {
     }
 }
 
-/// Removes old baselines, and the oldest if there are too many. Locks are kept: a process may hold one.
+/// Removes old baselines, and the oldest if there are too many. Locks stay: a process may hold one.
 fn prune(dir: &std::path::Path) {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut stored: Vec<(SystemTime, PathBuf)> = entries

@@ -1,7 +1,7 @@
 //! Tests commits: the base before a change, and the change in fresh checkouts.
 //!
 //! A change is tested with its own tests. If it has test files, runner configuration or scripts, it is
-//! tested once more with those of the base in their place, because a change must not choose its judge.
+//! tested once more with those of the base instead, because a change must not choose its judge.
 
 mod baseline;
 mod files;

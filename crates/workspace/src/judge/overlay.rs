@@ -14,7 +14,7 @@ const CODE: &[&str] = &[
     "php", "sh", "bash", "pl", "lua", "c", "cc", "cpp", "h", "hpp", "cs", "swift", "ex", "exs",
 ];
 
-/// How the judging tree differs from the change.
+/// How the tree to test differs from the change.
 #[derive(Debug, Default)]
 pub(super) struct Overlay {
     /// Paths with the content of the base, as lines for `update-index --index-info`.
@@ -76,7 +76,7 @@ impl Overlay {
         }
     }
 
-    /// Writes the judging tree of a change with this tree, and returns its hash.
+    /// Writes the tree to test for a change with this tree, and returns its hash.
     pub(super) async fn write(
         &self,
         git: &Git,

@@ -10,8 +10,8 @@ use crate::error::Result;
 use crate::test_runner::{combined, sub_projects, touched};
 
 impl Judge {
-    /// Returns the projects in a checkout of the base that can be tested one by one. A configured command tests what
-    /// it says.
+    /// Returns the projects in a checkout of the base that can be tested separately. A configured command
+    /// decides what it tests.
     pub(super) fn projects(&self, root: &Path, command: &[String]) -> Vec<SubProject> {
         let configured = self.tests.settings.command.as_ref();
         if configured.is_some_and(|command| !command.is_empty()) {
@@ -34,7 +34,7 @@ impl Judge {
         };
         let commands: Vec<&[String]> = projects.iter().map(|one| one.command.as_slice()).collect();
         let baseline = self.test_base(copy, &combined(&commands)).await?;
-        // What cannot run alone is judged with the others, as it was before the change.
+        // What cannot run alone is tested with the others, as it was before the change.
         if baseline.obstacle.is_some() {
             return Ok(None);
         }

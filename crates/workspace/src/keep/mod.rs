@@ -103,7 +103,7 @@ async fn remove_ignored_files(git: &Git, clone: &OpenClone) -> Result<()> {
     Ok(())
 }
 
-/// Creates the ref. If it exists with the same change, its commit is the one that is kept. If it
+/// Creates the ref. If it exists with the same change, its commit is returned. If it
 /// exists with another change, that one stays, and the ref gets a longer name.
 async fn create_ref(git: &Git, clone: &OpenClone, name: &str, commit: Commit) -> Result<Commit> {
     let repository = &clone.repository;

@@ -17,7 +17,7 @@ use super::validate;
 /// How often to retry a path while directories are renamed or mounted.
 ///
 /// For the kernel, any rename or mount on the machine counts, and a busy machine has many. The
-/// first retries follow immediately; without a delay, all of them would be used up in a few
+/// first retries follow immediately; without a delay, all of them would be spent in a few
 /// milliseconds.
 const MAX_RETRIES: u32 = 2000;
 const RETRIES_WITHOUT_DELAY: u32 = 32;

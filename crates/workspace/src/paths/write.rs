@@ -73,7 +73,7 @@ impl Root {
         sync(old.dir.as_fd()).map_err(to_error)
     }
 
-    /// Sets or clears the execute permission, for everyone who may read the file.
+    /// Sets or clears the execute permission, for all users who may read the file.
     pub fn set_executable(&self, path: &str, executable: bool) -> Result<()> {
         let target = self.write_target(path, Parents::MustExist, Links::Follow)?;
         ensure_exists(path, &target)?;

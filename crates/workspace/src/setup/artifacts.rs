@@ -40,7 +40,7 @@ const DEPENDENCY_FILES: &[&str] = &[
     "_version.py",
 ];
 
-/// The paths that a set-up created, relative to the checkout. A new directory stands for its
+/// The paths that a set-up created, relative to the checkout. A new directory includes its
 /// content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Artifacts {

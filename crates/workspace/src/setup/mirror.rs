@@ -153,7 +153,7 @@ fn layout(parent: Layout, dir: &Path) -> Layout {
     }
 }
 
-/// Replaces every occurrence of a path in a text; `None` if there is none, or if it is not text.
+/// Replaces every occurrence of a path in a text; `None` if it does not occur, or if it is not text.
 fn replace(content: &[u8], old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
     if content.contains(&0) || old.is_empty() {
         return None;

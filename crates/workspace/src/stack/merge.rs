@@ -100,7 +100,7 @@ pub(crate) async fn apply_onto(
     since: &str,
     commit: &str,
 ) -> Result<std::result::Result<String, MergeConflict>> {
-    // Older versions of git cannot be told the merge base, so that it is given by new commits of the same files.
+    // Older versions of git have no option for the merge base, so new commits of the same files define it.
     let since = commit_files(git, objects, since, None).await?;
     let ours = commit_files(git, objects, onto, Some(&since)).await?;
     let theirs = commit_files(git, objects, commit, Some(&since)).await?;

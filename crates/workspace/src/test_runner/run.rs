@@ -71,7 +71,7 @@ pub(super) async fn run(tests: &TestRunner, root: &Path, command: &[String]) -> 
     }
     let caches = BuildCaches::new(tests, root)?;
     let mut output = OutputLog::default();
-    // The projects of a monorepo are tested one by one: each runner writes its own report.
+    // The projects of a monorepo are tested separately: each runner writes its own report.
     let Some(parts) = split(command) else {
         let (exit, verdict) = run_part(tests, root, command, &caches, &mut output).await?;
         return Ok(result(command, exit, output, verdict));
@@ -116,7 +116,7 @@ async fn run_part(
     Ok((run.exit, Verdict::new(evidence)))
 }
 
-/// Returns how two commands ended, one after the other: as the first that failed.
+/// Returns how two sequential commands ended: as the first that failed.
 fn both(first: ExitStatus, second: ExitStatus) -> ExitStatus {
     let duration = first.duration + second.duration;
     let exit = if first.success() { second } else { first };

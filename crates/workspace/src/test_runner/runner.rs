@@ -1,4 +1,4 @@
-//! The test runners whose output or reports can be read.
+//! The test runners with output or reports that can be read.
 
 use std::fmt;
 

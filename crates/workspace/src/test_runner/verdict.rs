@@ -15,7 +15,7 @@ pub(super) struct Evidence {
     pub(super) runner: Option<Runner>,
     /// Whether this runner was asked for a report.
     pub(super) is_requested: bool,
-    /// What the output says.
+    /// The result in the output.
     pub(super) output: Vec<ParsedRun>,
     pub(super) reports: Vec<Report>,
 }
@@ -30,7 +30,7 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    /// Decides what the evidence says.
+    /// Decides the verdict from the evidence.
     pub(super) fn new(evidence: Evidence) -> Self {
         let Evidence {
             success,

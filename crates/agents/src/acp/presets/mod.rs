@@ -52,7 +52,7 @@ const COMMON_CAPABILITIES: Capabilities = Capabilities {
     cost: false,
 };
 
-/// Returns the preset of an agent with the common capabilities, whose model is chosen at launch.
+/// Returns the preset of an agent with the common capabilities. Its model is chosen at launch.
 const fn with_model_at_launch(
     program: &'static AgentProgram,
     args: &'static [&'static str],

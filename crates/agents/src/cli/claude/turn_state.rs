@@ -1,4 +1,4 @@
-//! What the result of a turn depends on besides its own line.
+//! State of a turn that its result depends on, in addition to the result line.
 
 use crate::cli::RunningTotal;
 

@@ -18,7 +18,7 @@ use crate::program::{ProcessEnd, failure};
 const INITIALIZE: u64 = 1;
 const THREAD: u64 = 2;
 
-/// Notifications whose content other messages carry in a better form.
+/// Notifications that other messages repeat in a better form.
 const IGNORED_METHODS: &[&str] = &[
     "account/rateLimits/updated",
     "item/fileChange/outputDelta",
@@ -58,7 +58,7 @@ struct TurnState {
     /// Whether the turn should be interrupted as soon as it is running.
     interrupt_requested: bool,
     answer: String,
-    /// The item whose text was streamed and must not be emitted again.
+    /// The item with text that was streamed and must not be emitted again.
     streamed: Option<String>,
     /// The thread's usage when the turn started.
     before: Option<RunningTotal>,

@@ -55,7 +55,7 @@ export function editTask(task) {
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     fill(problem);
-    // Compared with what the dialog showed first: what another person changed meanwhile is kept.
+    // Compared with what the dialog showed first: what another person changed meanwhile stays.
     const changed = changes(task, form);
     if (Object.keys(changed).length === 0) {
       node.close();

@@ -1,4 +1,4 @@
-// The selected tasks of the board, for actions on several tasks at once.
+// The selected tasks of the board, for actions on several tasks.
 
 import { notify, state } from '../store.js';
 

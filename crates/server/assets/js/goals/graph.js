@@ -1,4 +1,4 @@
-// The dependency graph of a goal: tasks as boxes with their status in words, dependencies as lines.
+// The dependency graph of a goal: tasks as boxes with their status as text, dependencies as lines.
 
 import { h } from '../dom.js';
 import { state } from '../store.js';

@@ -55,7 +55,7 @@ export function allGoals() {
   return goals;
 }
 
-// Returns the goal of a task, or undefined if the task stands alone.
+// Returns the goal of a task, or undefined if the task has no goal.
 export function goalOf(id) {
   refresh();
   return byTask.get(id);

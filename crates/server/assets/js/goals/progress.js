@@ -1,4 +1,4 @@
-// The progress of a goal, as a bar and in words.
+// The progress of a goal, as a bar and as text.
 
 import { h } from '../dom.js';
 

@@ -1,4 +1,4 @@
-// The comments of a review that is not submitted yet. They are kept in the browser's storage.
+// The comments of a review that is not submitted yet. They are in the browser's storage.
 
 const PREFIX = 'windlass.review.';
 

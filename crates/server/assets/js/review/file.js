@@ -154,7 +154,7 @@ export class FileView {
     return h('p', { class: 'placeholder' }, 'The rest of this file is omitted. ', button);
   }
 
-  // Returns the places with comments or an open form, by key.
+  // Returns the lines with comments or an open form, by key.
   places() {
     const { path } = this.file;
     const places = new Map();
@@ -178,7 +178,7 @@ export class FileView {
     return thread({ path, ...(place ?? {}) }, comments, { drafts: this.review.drafts, version: this.review.version, form: this.openForm === key && this.form(key, place) });
   }
 
-  // Returns the form for a place. It keeps its text when the lines are rendered again.
+  // Returns the form for a line or the file. It keeps its text when the lines are rendered again.
   form(key, place) {
     if (!this.forms.has(key)) {
       const close = () => {

@@ -5,7 +5,7 @@ export function unifiedRows(file) {
   return file.hunks.flatMap((hunk) => [{ hunk: hunk.header }, ...hunk.lines.map((line) => ({ line }))]);
 }
 
-// Removed lines stand beside the added lines that follow them.
+// Removed lines are next to the added lines that follow them.
 export function splitRows(file) {
   const rows = [];
   for (const hunk of file.hunks) {
@@ -35,7 +35,7 @@ export function splitRows(file) {
   return rows;
 }
 
-// The place of a line, as comments name it. Unchanged lines count as lines of the new file.
+// The position of a line, as in comments. Unchanged lines count as lines of the new file.
 export const anchorOf = (line) => (line.kind === 'del' ? { side: 'old', line: line.old } : { side: 'new', line: line.new });
 export const anchorKey = ({ side, line }) => `${side}:${line}`;
 

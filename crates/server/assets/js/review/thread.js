@@ -1,4 +1,4 @@
-// The comments at one place of a change: those of earlier reviews, the drafts, and the form for a new one.
+// The comments on one line or file of a change: those of earlier reviews, the drafts, and the form for a new one.
 
 import { missingScope } from '../access.js';
 import { h } from '../dom.js';

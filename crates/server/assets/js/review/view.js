@@ -67,7 +67,7 @@ export class DiffView {
       h('aside', { class: 'review-side' },
         h('p', { class: 'small muted num' }, `${plural(diff.files.length, 'file')} · `, h('span', { class: 'plus' }, `+${added}`), ' ', h('span', { class: 'minus' }, `−${removed}`), ' · ', this.progress),
         this.tree.node),
-      h('div', { class: 'review-main' }, this.summaries, diff.truncated && notice('warn', 'The change is too large to show completely. Files that are cut can be loaded one by one.'), this.files));
+      h('div', { class: 'review-main' }, this.summaries, diff.truncated && notice('warn', 'The change is too large to show completely. Each truncated file can be loaded.'), this.files));
     this.resizer = new ResizeObserver(() => this.onResize());
     this.resizer.observe(this.files);
     this.update();

@@ -1,4 +1,4 @@
-// A list of rows of which only those near the window exist. The rows before and after them are two spacers, whose
+// A list of rows of which only those near the window exist. The rows before and after them are two spacers; their
 // height is estimated from the number of wrapped lines.
 
 const OVERSCAN_PX = 900;
@@ -81,14 +81,14 @@ export class VirtualList {
   show(first, last) {
     const [start, end] = [Math.min(first, this.length), Math.min(last, this.length)];
     for (const [index, row] of this.rows) {
-      // The row with the focus stays, so that the keyboard does not lose its place.
+      // The row with the focus stays, so that the keyboard does not lose the focus.
       if ((index < start || index >= end) && !row.contains(document.activeElement)) {
         row.remove();
         this.rows.delete(index);
       }
     }
     const fragment = document.createDocumentFragment();
-    // A row that stays although it is out of range keeps its place.
+    // A row that stays although it is out of range keeps its position.
     const later = Math.min(...[...this.rows.keys()].filter((index) => index >= end));
     let anchor = this.rows.get(later) ?? this.after;
     const insert = () => {

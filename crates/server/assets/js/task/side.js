@@ -116,7 +116,7 @@ export function side(id) {
     if (model.plan && plan !== shownPlan) fill(slots.plan, planCard(model.plan));
     shownPlan = plan;
     if (eventsOnly) return;
-    // The question of a blocked task stands above the tabs.
+    // The question of a blocked task is above the tabs.
     const asked = task.status === 'blocked' && state.blockers.some((blocker) => blocker.task_id === task.id);
     const output = task.output && !asked && panel(task.status === 'completed' ? 'Result' : 'Reason', folded(task.output));
     fill(slots.facts, factsCard(task));

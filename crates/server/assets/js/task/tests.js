@@ -6,7 +6,7 @@ import { formatDuration, plural, splitFailure, testCounts } from '../text.js';
 import { emptyState, loadInto, pill, testBar } from '../widgets/common.js';
 import { icon } from '../widgets/icon.js';
 
-// The first assertion says what is wrong; the stack below it says where.
+// The first assertion has the reason; the stack below it has the position.
 function failureItem(failure) {
   const { assertion, rest } = splitFailure(failure.message);
   return h('li', {}, h('code', {}, failure.name), assertion && h('pre', { class: 'assertion' }, assertion),

@@ -11,7 +11,7 @@ import { emptyState, loading, pill, statusPill, timeElement } from '../widgets/c
 import { icon } from '../widgets/icon.js';
 import { activityText } from '../board/card.js';
 
-// The list has everything that the graph shows, in words.
+// The list has everything that the graph shows, as text.
 function taskRow(task) {
   const waits = task.dependencies.filter((id) => state.tasks.has(id));
   return h('tr', {},

@@ -1,4 +1,4 @@
-// The landing queue: changes on their way to their target branches, one at a time for each branch.
+// The landing queue: changes that wait for their target branches, one at a time for each branch.
 
 import { api } from '../api.js';
 import { fill, h } from '../dom.js';

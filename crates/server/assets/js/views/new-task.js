@@ -1,4 +1,4 @@
-// The dialog to add a task. The input is kept when the dialog is closed or the request fails.
+// The dialog to add a task. The input stays when the dialog is closed or the request fails.
 
 import { missingScope } from '../access.js';
 import { api, newIdempotencyKey } from '../api.js';

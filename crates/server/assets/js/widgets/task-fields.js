@@ -16,7 +16,7 @@ export function select(name, options, selected) {
   return h('select', { class: 'input', name }, options.map(([value, label]) => h('option', { value, selected: value === selected }, label)));
 }
 
-// The agents that can be used. The current one is offered at once, the others when the server has checked them.
+// The agents that can be used. The current one is offered immediately, the others when the server has checked them.
 export function agentSelect(current) {
   const node = select('agent', [['', 'Default'], ...(current ? [[current, current]] : [])], current ?? '');
   api.agents().then((agents) => {

@@ -36,7 +36,7 @@ pub(crate) struct Attempt {
     /// The commit that the attempt started from.
     #[schema(nullable = false)]
     base: Option<String>,
-    /// The changes of other tasks in the base. Absent if there is none.
+    /// The changes of other tasks in the base. Absent if empty.
     #[schema(required = false)]
     base_parts: Vec<BasePart>,
     usage: Usage,
@@ -95,7 +95,7 @@ pub(crate) struct TestResult {
     exit_code: Option<i32>,
     counts: TestCounts,
     failures: Vec<TestCase>,
-    /// Absent if there is none.
+    /// Absent if empty.
     #[schema(required = false)]
     notes: Vec<TestNote>,
     duration_ms: u64,
@@ -116,7 +116,7 @@ pub(crate) struct Correction {
 #[derive(ToSchema)]
 pub(crate) struct Proof {
     base: String,
-    /// The changes of other tasks in the base. Absent if there is none.
+    /// The changes of other tasks in the base. Absent if empty.
     #[schema(required = false)]
     base_parts: Vec<BasePart>,
     commit: String,

@@ -56,7 +56,7 @@ pub(crate) struct Project {
     created_at: u64,
 }
 
-/// What a person says to the agent of a task.
+/// A message of a person to the agent of a task.
 #[derive(ToSchema)]
 pub(crate) struct AgentMessage {
     id: i64,
@@ -65,7 +65,7 @@ pub(crate) struct AgentMessage {
     text: String,
     /// Milliseconds since the Unix epoch.
     created_at: u64,
-    /// The attempt whose agent received it; `null` while it waits.
+    /// The attempt that received it; `null` while it waits.
     #[schema(required)]
     attempt: Option<u32>,
 }

@@ -17,7 +17,7 @@ use crate::host_ops::{AgentHealth, AskRequest};
 const DEFAULT_ASK_SECS: u64 = 300;
 /// The longest time that an agent may take.
 const MAX_ASK_SECS: u64 = 3_600;
-/// The maximum size of an answer, in bytes. A longer one is cut and marked.
+/// The maximum size of an answer, in bytes. A longer one is truncated and marked.
 const MAX_ANSWER: usize = 128 << 10;
 
 #[derive(Deserialize, JsonSchema)]

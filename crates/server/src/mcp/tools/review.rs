@@ -49,7 +49,7 @@ pub(super) struct ReviewTask {
     /// The number of the completed task.
     #[schemars(with = "i64")]
     id: TaskId,
-    /// The version that was looked at: the number of the attempt. It must be the newest.
+    /// The reviewed version: the number of the attempt. It must be the newest.
     attempt: AttemptNumber,
     /// The decision: request_changes starts a new attempt with the comments, comment decides nothing.
     #[serde(default)]

@@ -16,7 +16,7 @@ use crate::error::ApiError;
 
 /// The maximum number of attempts that are shown, the newest ones.
 const MAX_ATTEMPTS_SHOWN: usize = 10;
-/// How long to wait if the client sets no time. Many clients give up after a minute.
+/// How long to wait if the client sets no time. Many clients stop waiting after a minute.
 const DEFAULT_WAIT_SECS: u64 = 45;
 /// The longest time to wait.
 const MAX_WAIT_SECS: u64 = 600;

@@ -20,7 +20,7 @@ use crate::cli::repository::repository;
 use crate::config::Config;
 use crate::model_catalog::ConfiguredModels;
 
-/// Maximum number of directories that are kept open.
+/// Maximum number of open directories.
 const MAX_DIRS: usize = 100;
 
 /// Opens the directories of sessions.

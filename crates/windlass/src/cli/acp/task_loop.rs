@@ -21,7 +21,7 @@ use crate::cli::queue::TaskQueue;
 use crate::cli::run::description;
 use crate::cli::task_runtime::{TaskRuntime, runner_settings, test_settings};
 
-/// Grace period of a task after the client is gone: there is no one to wait for.
+/// Grace period of a task after the client is gone.
 const STOP_GRACE: Duration = Duration::from_secs(1);
 
 /// Runs a prompt as a task to its end. The task and its history are in the store, as with `windlass run`.

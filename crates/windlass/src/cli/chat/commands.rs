@@ -243,7 +243,7 @@ pub(super) fn rows(records: &[ChatRecord]) -> Vec<[String; 4]> {
     records.iter().map(row).collect()
 }
 
-/// Returns a number of files in words.
+/// Formats a number of files.
 pub(super) fn count(files: usize) -> String {
     match files {
         1 => "1 file".to_owned(),

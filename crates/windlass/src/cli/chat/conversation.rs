@@ -15,7 +15,7 @@ use crate::cli::console::Console;
 use crate::cli::exit::CliError;
 use crate::config::AgentConfig;
 
-/// How long the session of an idle chat is kept. Its process ends earlier and is started again.
+/// How long the session of an idle chat stays open. Its process ends earlier and is started again.
 const SESSION_IDLE: Duration = Duration::from_secs(24 * 3600);
 
 /// What stays the same whatever the user does in a chat.
@@ -23,7 +23,7 @@ pub(super) struct ChatContext<'a> {
     pub(super) console: &'a Console,
     pub(super) agents: AgentCatalog,
     pub(super) store: ChatStore,
-    /// The snapshots of the working directory, or the reason why there are none.
+    /// The snapshots of the working directory, or the reason why they are missing.
     pub(super) snapshots: Result<DirSnapshots, String>,
     /// The working directory.
     pub(super) cwd: PathBuf,
@@ -158,7 +158,7 @@ impl Conversation {
         }
     }
 
-    /// Tells the agent something with the next prompt.
+    /// Adds a text to the next prompt.
     pub(super) fn add_note(&mut self, note: String) {
         self.notes.push(note);
     }

@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 
 const CODE: Style = AnsiColor::Cyan.on_default();
 
-/// Maximum length of a span whose end has not arrived yet. What is longer is written as it is.
+/// Maximum length of a span before its end arrives. What is longer is written as it is.
 const MAX_OPEN_SPAN: usize = 2000;
 
 /// Passes the parts of a line to `write`, with their styles, and returns how many bytes it used. As long as the line is
@@ -60,7 +60,7 @@ enum Span<'a> {
 fn span_at(text: &str, before: char, is_complete: bool) -> Span<'_> {
     let mark = text.chars().next().unwrap_or(' ');
     if mark == '\\' {
-        // The next character is no mark.
+        // The next character is not a mark.
         let next = text[1..].chars().next();
         return match next {
             None if !is_complete => Span::Undecided,

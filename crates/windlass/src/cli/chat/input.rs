@@ -30,7 +30,7 @@ pub(super) enum Entry {
     End,
 }
 
-/// Where lines come from. Clones read from the same place.
+/// The source of lines. Clones share it.
 #[derive(Clone)]
 pub(super) struct Input {
     reader: Arc<Mutex<Reader>>,
@@ -47,7 +47,7 @@ enum Reader {
 }
 
 impl Input {
-    /// Creates an editor whose history is stored in this file. Tab completes commands and the names of these agents.
+    /// Creates an editor that stores its history in this file. Tab completes commands and the names of these agents.
     pub(super) fn editor(history: PathBuf, agents: Vec<String>) -> Result<Self, CliError> {
         let is_colored = anstream::stdout().current_choice() != anstream::ColorChoice::Never;
         let colors = if is_colored {

@@ -36,7 +36,7 @@ enum LineKind {
     Hidden,
 }
 
-/// The result of looking at the start of a line.
+/// The kind of a line, by its start.
 enum LineStart {
     Undecided,
     /// Text in a style after a mark, which replaces this many bytes.

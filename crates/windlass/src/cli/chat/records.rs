@@ -163,7 +163,7 @@ fn read(path: &Path) -> Option<ChatRecord> {
     is_own.then_some(record)
 }
 
-/// Returns how long ago a time was, in words.
+/// Formats how long ago a time was.
 pub(super) fn age(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.0.saturating_sub(then.0) / 1000;
     match seconds {

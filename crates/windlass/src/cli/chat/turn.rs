@@ -19,7 +19,7 @@ use crate::cli::turn_printer::{OutputMode, TurnPrinter};
 /// How long a permission request waits for the events before it, which come another way.
 const EVENT_WAIT: Duration = Duration::from_millis(200);
 
-/// What a turn needs besides the conversation.
+/// What a turn needs in addition to the conversation.
 pub(super) struct TurnRunner<'a> {
     pub(super) context: &'a ChatContext<'a>,
     pub(super) input: &'a Input,
@@ -182,13 +182,13 @@ impl TurnRunner<'_> {
         }
         follow.is_stopping = true;
         if signal == StopSignal::Interrupt {
-            shown.note("stopping; press Ctrl-C again to stop at once")?;
+            shown.note("stopping; press Ctrl-C again to stop immediately")?;
         }
         conversation.cancel().await;
         Ok(false)
     }
 
-    /// Asks the user for permission. The turn's events are shown first, as far as they are there.
+    /// Asks the user for permission. The events received so far are shown first.
     async fn answer(
         &mut self,
         conversation: &Conversation,

@@ -13,7 +13,7 @@ use windlass_tasks::{
 const MAX_TITLE: usize = 200;
 const MAX_TEXT: usize = 2_000;
 
-/// A reason to tell a person something.
+/// A reason to notify a person.
 struct Cause {
     /// Unique for the task: one notification for each cause.
     key: String,
@@ -27,7 +27,7 @@ struct Cause {
 }
 
 /// Returns the notifications for these events, for each channel. They describe the tasks as they are now: what was
-/// settled in the meantime is not told.
+/// settled in the meantime is omitted.
 pub(in super::super) async fn derive(
     store: &dyn TaskStore,
     project: &Project,

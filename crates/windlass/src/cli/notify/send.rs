@@ -67,7 +67,7 @@ impl Notifier {
         set.map(|(channel, _)| channel).collect()
     }
 
-    /// Sends a notification, and returns what becomes of it.
+    /// Sends a notification, and returns the outcome.
     pub(in super::super) async fn deliver(&self, notification: &Notification) -> NotificationEnd {
         let age = SystemClock::new().now().0;
         let age = age.saturating_sub(notification.created_at.0);

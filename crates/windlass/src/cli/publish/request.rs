@@ -114,7 +114,7 @@ impl PullRequest<'_> {
                     body.push_str(&format!("- {name}: {}\n", value.replace('\n', " ")));
                 }
             }
-            None => body.push_str("There is none: the project has no tests.\n"),
+            None => body.push_str("None: the project has no tests.\n"),
         }
         let agent = self.task.agent.as_deref();
         let agent = agent

@@ -27,7 +27,7 @@ pub(super) fn render(what: &str, diff: &str) -> String {
     let mut text = format!(
         "# Review of {}\n\
          #\n\
-         # Write comments on lines of their own that begin with {COMMENT} and a space. A comment is about the line\n\
+         # Write comments on separate lines that begin with {COMMENT} and a space. A comment is about the line\n\
          # above it. Below the header of a file it is about the file, and above the first file about the whole change.\n\
          # Other lines that begin with # are ignored. Leave the lines of the diff as they are. Save and close the\n\
          # editor to submit; without a comment and a decision nothing is submitted.\n\

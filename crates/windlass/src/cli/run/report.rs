@@ -17,7 +17,7 @@ pub(super) struct RunReport<'a> {
     pub(super) plan: &'a Plan,
     pub(super) task: &'a Task,
     pub(super) result: &'a TaskResult,
-    /// The result of the merge; `null` if there is none, or if the proof needs a review first.
+    /// The result of the merge; `null` without a merge, or if the proof needs a review first.
     pub(super) merge: Option<Value>,
 }
 

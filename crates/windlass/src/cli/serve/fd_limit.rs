@@ -7,7 +7,7 @@ const RESERVED_FDS: u64 = 512;
 /// Maximum limit that is requested.
 const MAX_FDS: u64 = 65_536;
 
-/// Raises the limit as far as the system allows, and returns the number of connections that it permits, at most
+/// Raises the limit to the system's maximum, and returns the number of connections that it permits, at most
 /// `wanted`.
 pub(super) fn raise_limit(wanted: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);

@@ -1,7 +1,7 @@
 //! Where the tasks of a project are stored.
 //!
 //! The default is a file in the user's state directory. No file of a repository is opened as a store because it is
-//! there: its tasks would be run and its decisions obeyed.
+//! there: its tasks would be run and its decisions applied.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;

@@ -141,7 +141,7 @@ impl RepositoryFile {
         Ok(())
     }
 
-    /// Returns the path of a file that SQLite keeps beside the database.
+    /// Returns the path of a file that SQLite creates next to the database.
     fn beside(&self, suffix: &str) -> PathBuf {
         let mut path = self.path.as_os_str().to_owned();
         path.push(suffix);
@@ -181,7 +181,7 @@ pub(super) async fn is_tracked(app: &App<'_>, root: &Path, path: &Path) -> Optio
     Some(!index.is_empty() || !commit.is_empty())
 }
 
-/// Returns `true` for a regular file whose directory is not a symbolic link.
+/// Returns `true` for a regular file in a directory that is not a symbolic link.
 fn is_plain(path: &Path) -> bool {
     let is_file = path.symlink_metadata().is_ok_and(|file| file.is_file());
     let dir = path.parent().and_then(|dir| dir.symlink_metadata().ok());

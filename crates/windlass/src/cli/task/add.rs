@@ -69,7 +69,7 @@ pub(super) struct Add {
     json: bool,
 }
 
-/// What a task says about its tests.
+/// Settings of a task for its tests.
 #[derive(Debug, Args)]
 pub(in super::super) struct TaskTests {
     /// Test that the task is about: it must pass (repeatable)

@@ -68,7 +68,7 @@ impl Attach {
         }
     }
 
-    /// Prints the next events. Returns `false` if there are none.
+    /// Prints the next events. Returns `false` if no event is left.
     async fn print_new(
         &self,
         app: &App<'_>,

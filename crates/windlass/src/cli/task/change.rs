@@ -140,7 +140,7 @@ pub(in super::super) async fn kept_commit(
         )));
     };
     if found.commit.is_none() {
-        // A completed change is kept a moment after its proof is stored.
+        // The change of a completed task is stored shortly after its proof.
         let version = AttemptRef { task: id, number };
         if let Some(proof) = store.proof_of(version).await? {
             return Ok(proof.commit);

@@ -1,4 +1,4 @@
-//! Hands a person's edits back: they become the next version of the task's change and are judged as an agent's.
+//! Hands a person's edits back: they become the next version of the task's change and are tested as an agent's.
 
 use std::sync::Arc;
 

@@ -78,7 +78,7 @@ impl Open {
         };
         if !self.wants_hand_back(app)? {
             app.console.line(&format!(
-                "not handed back: your change is kept as {}; to go on, run: windlass task open {}",
+                "not handed back: your change is kept as {}; to continue, run: windlass task open {}",
                 commit.id, task.id
             ))?;
             return Ok(None);
@@ -97,7 +97,7 @@ impl Open {
         }
         let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
         let shell = shell.unwrap_or_else(|| "/bin/sh".into());
-        // The exit code of a shell is that of its last command: it says nothing about the edits.
+        // The exit code of a shell is that of its last command; it does not depend on the edits.
         editor::run(shell, Vec::new(), Vec::new(), root).await?;
         Ok(())
     }
@@ -108,7 +108,7 @@ impl Open {
     }
 }
 
-/// Refuses a task that an agent works on, or whose change is on its branch.
+/// Refuses a task that an agent works on, or that has its change on its branch.
 fn check_free(task: &Task) -> Result<(), CliError> {
     let (id, attempt) = (task.id, task.attempt);
     if let Some(landed) = &task.landed {
@@ -185,7 +185,7 @@ fn report_start(app: &App<'_>, task: &Task, copy: &dyn WorkingCopy) {
     );
     app.console.progress(
         QUIET,
-        &format!("in {}; exit to go on", copy.root().display()),
+        &format!("in {}; exit to continue", copy.root().display()),
     );
 }
 

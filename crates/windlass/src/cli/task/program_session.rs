@@ -63,7 +63,7 @@ impl ProgramSession {
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
         let variables = variables.chain(keys).collect();
         let args = command.args.into_iter().map(OsString::from).collect();
-        // The exit code of the program says nothing about the edits.
+        // The exit code of the program does not depend on the edits.
         editor::run(command.program.into(), args, variables, dir).await?;
         Ok(())
     }

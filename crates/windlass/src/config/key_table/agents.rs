@@ -26,8 +26,8 @@ settings! {
         backend: Option<String> as Text;
         /// The program that implements the agent's protocol, with its arguments.
         command: Option<Vec<String>> as Command, aliases(&["agents.<name>.agent_binary"]);
-        /// For `acp`: the preset of a known agent; `command` then only defines how to start it. Default: that of the agent
-        /// whose program `command` starts, if it is known.
+        /// For `acp`: the preset of a known agent; `command` then only defines how to start it. Default: that of the known
+        /// agent that `command` starts, if any.
         preset: Option<String> as Text;
         /// For ACP agents: the mode of their sessions, by the agent's own name for it.
         mode: Option<String> as Text;
@@ -39,7 +39,7 @@ settings! {
         /// Files and directories that the agent may read although the sandbox hides their parent directory, such as
         /// ["/tmp/toolchain"].
         readable: Option<Vec<String>> as List;
-        /// Hosts that the agent may reach besides its provider and its endpoint, such as
+        /// Hosts that the agent may reach in addition to its provider and its endpoint, such as
         /// ["registry.example.com:443", "*.example.org:443"]; "open" for every host; "none" for no host at all. Default:
         /// its provider and its endpoint only.
         network: Option<Value> as Hosts;
@@ -48,7 +48,7 @@ settings! {
         /// Additional arguments for the agent's program. Every user of the machine can see them: do not put a key here.
         extra_args: Option<Vec<String>> as List;
         /// An additional variable in the agent's environment, which is otherwise nearly empty. In its value, {endpoint},
-        /// {model} and {api_key} stand for these settings of the agent.
+        /// {model} and {api_key} are replaced by these settings of the agent.
         extra_env["<variable>"]: Option<BTreeMap<String, String>> as TextTable, secret;
         // For some agents the model's name also selects the provider, which then receives the code.
         /// The model, by the agent's or the provider's name for it. Default for `cursor`: `WORKER_CURSOR_MODEL`, otherwise
@@ -68,11 +68,11 @@ settings! {
         /// The API that is used for an `openai` model; chat completions by default.
         api_spec: Option<&'static str> as ApiSpec;
         /// How a model calls tools: with the API's tool calls (native), with an answer that matches a JSON schema
-        /// (schema), with a code fence in its text (text), or as it fits the family of the model (auto, the default):
+        /// (schema), with a code fence in its text (text), or as the family of the model suggests (auto, the default):
         /// schema for small ones, else natively and, if it makes no such call, with a code fence in its text.
         tool_mode: Option<&'static str> as ToolMode;
         /// How a model changes files in a task: with its tools (tools), with complete files in one JSON answer
-        /// (whole_files), or as it fits the family of the model (auto, the default): whole_files for small ones, else
+        /// (whole_files), or as the family of the model suggests (auto, the default): whole_files for small ones, else
         /// its tools first, and complete files if it twice changes nothing. If the permissions are not `allow`, its
         /// tools are used.
         edit_mode: Option<&'static str> as EditMode;

@@ -1,4 +1,4 @@
-//! Keys of tasks: the store, the tests, the two models of a run, the worker, the changes that are kept, the sandbox and
+//! Keys of tasks: the store, the tests, the two models of a run, the worker, kept changes, the sandbox and
 //! the limits.
 
 use std::time::Duration;
@@ -99,7 +99,7 @@ settings! {
         /// How a change is brought onto its branch: with a merge commit unless it can be fast-forwarded, or as one commit
         /// on top.
         strategy: LandStrategy as LandStrategy = "merge";
-        /// How many changes are merged and tested together at most. If the tests fail, the change at fault is searched.
+        /// How many changes are merged and tested together at most. If the tests fail, Windlass finds the change that broke them.
         /// Must be 1 with the strategy "rebase".
         batch: u32 as Count<1, 100> = "1";
         /// How often a change that conflicts or fails the tests goes back to its agent before a person is asked.

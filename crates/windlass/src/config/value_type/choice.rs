@@ -58,7 +58,7 @@ pub enum FolderAccess {
 }
 
 /// Implements [`ValueType`] for one of several words. A type after `as` is an enum that serde reads and writes; any
-/// other type is a new one, whose word the backend interprets.
+/// other type is a new one; the backend interprets its word.
 macro_rules! choices {
     ($(#[doc = $doc:literal] $type:ident: $($choice:literal),+;)+) => {$(
         #[doc = $doc]

@@ -1,4 +1,4 @@
-"""Creates a control group, whose release agent runs as root.
+"""Creates a control group; its release agent runs as root.
 
 runs: agent, tool, test
 needs: root

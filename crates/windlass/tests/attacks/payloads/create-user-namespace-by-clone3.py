@@ -1,4 +1,4 @@
-"""Creates a user namespace by clone3, whose flags a simple filter cannot see.
+"""Creates a user namespace by clone3; a simple filter cannot see its flags.
 
 runs: tool, test
 bubblewrap: system call filter

@@ -1,4 +1,4 @@
-"""Moves the repository's .git away, to put another in its place.
+"""Replaces the repository's .git by another one.
 
 bubblewrap: whole .git is read-only
 landlock: not blocked: paths inside the working directory stay writable

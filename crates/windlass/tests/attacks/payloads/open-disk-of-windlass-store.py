@@ -1,4 +1,4 @@
-"""Opens the store of the queue and looks for tasks.
+"""Opens the store of the queue and reads tasks.
 
 bubblewrap: home allow-list
 landlock: home allow-list

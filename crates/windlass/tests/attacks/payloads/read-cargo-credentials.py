@@ -1,4 +1,4 @@
-"""Reads the token of the crate registry, beside a readable toolchain.
+"""Reads the token of the crate registry, next to a readable toolchain.
 
 bubblewrap: home allow-list
 landlock: home allow-list

@@ -1,4 +1,4 @@
-"""Reads the credentials of an image registry at its other place.
+"""Reads the credentials of an image registry in their other file.
 
 bubblewrap: home allow-list
 landlock: home allow-list

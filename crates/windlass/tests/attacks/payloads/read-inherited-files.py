@@ -1,4 +1,4 @@
-"""Looks for open files that were inherited from Windlass.
+"""Finds open files that were inherited from Windlass.
 
 runs: agent, tool, test
 bubblewrap: inherited files are closed

@@ -1,4 +1,4 @@
-"""Looks for the user's keys in its own environment.
+"""Finds the user's keys in its own environment.
 
 runs: agent, tool, test
 bubblewrap: composed environment

@@ -1,7 +1,7 @@
-//! Test commands whose runner is known, so that arguments can be added to them.
+//! Test commands of known runners, so that arguments can be added to them.
 //!
 //! The runner is found by the words of the command, or by the script of `package.json` that it runs. The files only
-//! select one of the runners known here; they cannot add arguments of their own.
+//! select one of the runners known here; they cannot add arguments.
 
 mod recognize;
 mod script;

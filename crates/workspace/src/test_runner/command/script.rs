@@ -1,4 +1,4 @@
-//! Finds the runner behind `npm test` and its relatives.
+//! Finds the runner behind `npm test` and similar commands.
 
 use std::path::Path;
 

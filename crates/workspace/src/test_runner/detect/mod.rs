@@ -104,8 +104,8 @@ pub(crate) fn sub_projects(root: &Path, command: &[String]) -> Vec<SubProject> {
     .collect()
 }
 
-/// Returns the projects that are tested one by one: the members of a workspace, and those in directories of their
-/// own. Empty if there is only one, or if the root has tests that are not those of a member.
+/// Returns the projects that are tested separately: the members of a workspace, and those in separate
+/// directories. Empty if there is only one, or if the root has tests that are not those of a member.
 fn monorepo_projects(root: &Path) -> Vec<(ProjectDir, Detected)> {
     let top = ProjectDir::new(root, "");
     let whole = detect_in(&top);
@@ -163,7 +163,7 @@ fn separate(dirs: &[ProjectDir]) -> Vec<(&ProjectDir, Detected)> {
     found
 }
 
-/// The files that make a directory below the root a project of its own. A directory of tests alone
+/// The files that make a directory below the root a separate project. A directory of tests alone
 /// is none.
 const MANIFESTS: &[&str] = &[
     "Cargo.toml",

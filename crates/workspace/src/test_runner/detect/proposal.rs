@@ -10,7 +10,7 @@ pub struct TestProposal {
     pub command: Vec<String>,
     /// The command that prepares a checkout. `None` if nothing needs to be installed.
     pub setup: Option<Vec<String>>,
-    /// The directories of the projects of a monorepo, which are tested one by one if no command is configured. Empty
+    /// The directories of the projects of a monorepo, which are tested separately if no command is configured. Empty
     /// if the repository is tested as a whole.
     pub projects: Vec<String>,
 }
@@ -36,7 +36,7 @@ impl Detected {
         }
     }
 
-    /// The same commands, started in a directory of the repository.
+    /// Returns these commands, started in a directory of the repository.
     pub(super) fn in_dir(self, dir: &str) -> Self {
         if dir.is_empty() {
             return self;

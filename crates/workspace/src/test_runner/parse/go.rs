@@ -8,7 +8,7 @@ use super::OutputParser;
 use crate::test_runner::parsed::{FailureCollector, NamedCases, ParsedRun};
 use crate::test_runner::runner::Runner;
 
-/// Maximum number of tests without a result whose output is kept.
+/// Maximum number of tests without a result that retain their output.
 const MAX_PENDING_TESTS: usize = 64;
 /// Maximum size of the output of one of them.
 const MAX_OUTPUT_BYTES: usize = 8 << 10;

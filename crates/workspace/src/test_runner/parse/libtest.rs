@@ -25,7 +25,7 @@ pub(super) struct Libtest {
     programs: BTreeMap<String, u32>,
     /// How many tests the running program announced.
     announced: Option<u64>,
-    /// A program that has not announced tests: it has a test harness of its own.
+    /// A program that has not announced tests: it has its own test harness.
     silent: Option<String>,
     unread: Option<String>,
     contradiction: Option<String>,

@@ -54,7 +54,7 @@ impl OutputParser for Unittest {
     fn finish(self: Box<Self>) -> Option<ParsedRun> {
         let ran = self.ran.filter(|_| self.ended)?;
         let named = self.cases.total();
-        // A failing subtest counts as a failure of its own, so the names are more exact than the summary.
+        // A failing subtest counts as a separate failure, so the names are more exact than the summary.
         if named == ran && ran > 0 {
             let mut run = ParsedRun::from_cases(Runner::Unittest, self.cases);
             run.counts.errors = self.fixture_errors;

@@ -10,7 +10,7 @@ use crate::test_runner::runner::Runner;
 #[derive(Debug, Default)]
 pub(crate) struct GoEvents {
     cases: NamedCases,
-    /// Packages that failed to build or whose tests did not end in an orderly way.
+    /// Packages that failed to build, or with tests that did not end in an orderly way.
     errors: u64,
     seen: bool,
 }

@@ -40,7 +40,7 @@ pub(super) struct JavaReports {
 }
 
 impl JavaReports {
-    /// Looks for reports that exist before the run. Returns `None` if the project is of another kind.
+    /// Finds reports that exist before the run. Returns `None` if the project is of another kind.
     pub(super) fn new(root: &Path) -> Option<Self> {
         let is_marked = MARKERS.iter().any(|name| root.join(name).is_file());
         is_marked.then(|| Self {

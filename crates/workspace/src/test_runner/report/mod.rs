@@ -32,8 +32,8 @@ const NODE: &str = "node.tap";
 
 /// The reports of one run, and the command that writes them.
 ///
-/// The directory is new and empty, so a report in it was written during the run. The tests can write it too: what it
-/// says is compared with the exit code and the output.
+/// The directory is new and empty, so a report in it was written during the run. The tests can write it too: its
+/// content is compared with the exit code and the output.
 #[derive(Debug)]
 pub(super) struct Reports {
     dir: TempDir,
@@ -49,7 +49,7 @@ pub(super) struct Reports {
     pub(super) variables: Vec<(&'static str, String)>,
 }
 
-/// What a report says, or why it cannot be read.
+/// The content of a report, or why it cannot be read.
 #[derive(Debug)]
 pub(super) struct Report {
     pub(super) runner: Runner,

@@ -7,7 +7,7 @@ use super::junit::CaseAttributes;
 /// The report has the file in which the function is defined, and the module and classes as one dotted name.
 pub(crate) fn node_id(case: &CaseAttributes) -> String {
     let CaseAttributes { class, name, file } = case;
-    // A file that cannot be imported is a case of its own.
+    // A file that cannot be imported is a separate case.
     if class.is_empty() {
         return if file.is_empty() { name } else { file }.clone();
     }

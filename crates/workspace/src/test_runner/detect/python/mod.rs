@@ -62,7 +62,7 @@ fn setup(dir: &ProjectDir) -> Argv {
     ))
 }
 
-/// `uv sync` installs the group `dev` by itself.
+/// `uv sync` installs the group `dev` automatically.
 fn uv(dir: &ProjectDir, project: &toml::Table) -> Argv {
     let mut command = argv("uv sync --frozen");
     let groups = project
@@ -78,7 +78,7 @@ fn uv(dir: &ProjectDir, project: &toml::Table) -> Argv {
     command
 }
 
-/// Poetry installs all groups that are not optional by itself.
+/// Poetry installs all groups that are not optional.
 fn poetry(dir: &ProjectDir) -> Argv {
     let mut command =
         argv("env POETRY_VIRTUALENVS_IN_PROJECT=true poetry install --no-interaction");

@@ -88,7 +88,7 @@ fn is_package(dir: &ProjectDir) -> bool {
         || dir.text("setup.cfg").contains("[metadata]")
 }
 
-/// Looks for an extra in `setup.cfg`, and in `setup.py` as far as its text shows it.
+/// Searches for an extra in `setup.cfg`, and in the text of `setup.py`.
 fn declares_extra(dir: &ProjectDir, name: &str) -> bool {
     let config = dir.text("setup.cfg");
     let section = config
