@@ -37,7 +37,12 @@ impl Tmux {
             .arg(format!("HOME={}", harness.home().display()))
             .arg("KEY=not-a-real-key")
             // Keeps the screen after the program's end. Ctrl-C is for the program alone.
-            .args(["sh", "-c", "trap : INT; \"$@\"; echo \"exit code $?\"; exec cat", "sh"])
+            .args([
+                "sh",
+                "-c",
+                "trap : INT; \"$@\"; echo \"exit code $?\"; exec cat",
+                "sh",
+            ])
             .arg(assert_cmd::cargo::cargo_bin("windlass"))
             .arg("--config")
             .arg(harness.path("named.toml"))

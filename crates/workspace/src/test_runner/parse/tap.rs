@@ -22,6 +22,8 @@ pub(super) struct TapParser {
     excused: u64,
     /// The names of the tests around the current one.
     parents: Vec<String>,
+    /// The last comment of the top level. In tape's output, it names the test of the results after it.
+    comment: Option<String>,
     /// The last result. It may turn out to be that of a suite.
     last: Option<(String, CaseStatus)>,
     /// The indentation of the open block of details.
@@ -46,8 +48,9 @@ impl OutputParser for TapParser {
             self.parents.truncate((indent / 4).min(MAX_DEPTH));
             self.parents.push(unescape(name));
             self.failures.close();
-        } else if let Some(total) = line.strip_prefix("# ") {
-            self.totals.line(total);
+        } else if let Some(comment) = line.strip_prefix("# ") {
+            self.totals.line(comment);
+            self.comment = Some(unescape(comment)).filter(|comment| !comment.starts_with(' '));
             self.failures.close();
         } else if let Some(rest) = text.strip_prefix("not ok ") {
             self.result(rest, indent, CaseStatus::Failed);
@@ -103,7 +106,9 @@ impl TapParser {
         let depth = (indent / 4).min(self.parents.len());
         let title = unescape(title);
         let parents = self.parents[..depth].iter();
-        let names: Vec<&str> = parents.chain([&title]).map(String::as_str).collect();
+        let comment = self.comment.iter().filter(|_| self.parents.is_empty());
+        let names = comment.chain(parents).chain([&title]);
+        let names: Vec<&str> = names.map(String::as_str).collect();
         let name = names.join(" > ");
         let status = if is_excused {
             CaseStatus::Skipped

@@ -62,6 +62,7 @@ const FIXTURES: [(&str, &str); 19] = [
         "other TAP",
         include_str!("../../../fixtures/runners/tap.txt"),
     ),
+    ("tape", include_str!("../../../fixtures/runners/tape.txt")),
     (
         "unittest -v",
         include_str!("../../../fixtures/runners/unittest-v.txt"),
