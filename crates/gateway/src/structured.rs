@@ -1,6 +1,7 @@
 //! Answers that must match a schema.
 
 use serde_json::{Value, json};
+use windlass_agents::model::TranscriptTools;
 use windlass_core::structured::{StructuredAnswer, StructuredCall, ValidationPolicy};
 use windlass_core::{SchemaMode, StructuredAgentTask};
 use windlass_wire::{ModelError, ModelEvent, ModelRequest, OutputFormat, StopReason};
@@ -41,6 +42,40 @@ pub(crate) fn structured_call(
     let call = StructuredCall::new(task, ValidationPolicy::default());
     call.map(Some)
         .map_err(|error| errors::from_structured(agent, &error))
+}
+
+/// Creates the structured call for a request with tools: its answer is one action. The prompt already contains the
+/// schemas of the tools.
+pub(crate) fn tool_call(
+    tools: &TranscriptTools,
+    agent: &str,
+    prompt: String,
+) -> Result<StructuredCall, ModelError> {
+    let task = StructuredAgentTask {
+        name: "tools".to_owned(),
+        prompt,
+        schema: Some(tools.schema().clone()),
+        schema_mode: SchemaMode::None,
+    };
+    let call = StructuredCall::new(task, ValidationPolicy::default());
+    call.map_err(|error| errors::from_structured(agent, &error))
+}
+
+/// Sends a valid action: a call of one of the caller's tools, or the answer.
+pub(crate) async fn send_action(
+    job: &RequestJob,
+    tools: &TranscriptTools,
+    answer: &StructuredAnswer,
+) -> Result<(), AbortReason> {
+    let usage = answer.usage.as_ref().map(to_wire_usage);
+    let events = tools
+        .events(&answer.value, usage)
+        .map_err(|error| errors::from_model(&job.served.name, error))?;
+    job.client.send(job.start()).await?;
+    for event in events {
+        job.client.send(event).await?;
+    }
+    Ok(())
 }
 
 /// Sends a valid answer as plain JSON.
