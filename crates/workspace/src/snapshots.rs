@@ -119,7 +119,24 @@ impl DirSnapshots {
             let args = ["update-index", "-q", "--refresh"];
             this.in_work_tree().output(&args).await?;
         }
+        if this.is_ignored().await? {
+            return Err(Error::Path {
+                path: dir,
+                problem: "git ignores it, so changes of files there cannot be seen".to_owned(),
+            });
+        }
         Ok(this)
+    }
+
+    /// Returns `true` if git ignores the directory and stores no file of it: then a snapshot of it is always empty.
+    async fn is_ignored(&self) -> Result<bool> {
+        let args = ["check-ignore", "-q", "--", &self.prefix];
+        Ok(!self.prefix.is_empty()
+            && self.in_work_tree().output(&args).await?.code == 0
+            && self
+                .list(&self.private.index(), &["--cached"])
+                .await?
+                .is_empty())
     }
 
     /// Takes a snapshot of the current files.
