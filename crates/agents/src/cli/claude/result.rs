@@ -73,8 +73,8 @@ impl SystemLine {
                 });
                 Parsed::event(AgentEvent::custom("background_task", payload))
             }
-            // Token counts of thoughts, which are also streamed as text.
-            "thinking_tokens" | "status" => Parsed::default(),
+            // Token counts of thoughts, which are also streamed as text, and a list of background tasks.
+            "thinking_tokens" | "status" | "background_tasks_changed" => Parsed::default(),
             _ => Parsed::unparsed(line),
         }
     }
