@@ -130,13 +130,12 @@ impl DirSnapshots {
 
     /// Returns `true` if git ignores the directory and stores no file of it: then a snapshot of it is always empty.
     async fn is_ignored(&self) -> Result<bool> {
-        let args = ["check-ignore", "-q", "--", &self.prefix];
+        let (index, dir) = (self.private.index(), format!("{}/", self.prefix));
+        let flags = ["--others", "--ignored", "--exclude-standard", "--directory"];
+        let is_above = |path: &String| path.ends_with('/') && dir.starts_with(path.as_str());
         Ok(!self.prefix.is_empty()
-            && self.in_work_tree().output(&args).await?.code == 0
-            && self
-                .list(&self.private.index(), &["--cached"])
-                .await?
-                .is_empty())
+            && self.list(&index, &flags).await?.iter().any(is_above)
+            && self.list(&index, &["--cached"]).await?.is_empty())
     }
 
     /// Takes a snapshot of the current files.
