@@ -1,7 +1,6 @@
 //! Runs the tests, and corrects failures in rounds.
 
 use serde_json::json;
-use windlass_core::{ErrorCode, TraceError};
 use windlass_tasks::{
     Baseline, Broadcast, Change, Check, CheckRequest, Commit, Correction, ReviewDecision,
     StartPoint, TestResult, TestStatus, WorkingCopy,
@@ -267,10 +266,7 @@ async fn run_and_record_tests(
     span.finish(|node| {
         node.exit_code = result.exit_code;
         if result.status != TestStatus::Passed {
-            node.error = Some(TraceError {
-                code: ErrorCode::ToolFailed,
-                message: prompts::summary(result),
-            });
+            node.error = Some(super::trace::test_failure(prompts::summary(result)));
         }
     });
     let stored = TestResult {
