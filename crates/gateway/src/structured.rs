@@ -94,3 +94,24 @@ pub(crate) async fn send_answer(
     job.client.send(ModelEvent::Stop { reason }).await?;
     job.client.send(ModelEvent::Done).await
 }
+
+#[cfg(test)]
+mod tests {
+    use windlass_wire::{FunctionTool, ToolDefinition};
+
+    use super::*;
+
+    #[test]
+    fn schemas_of_tools_that_are_too_large_are_an_error_of_the_caller() {
+        let mut tool = FunctionTool::new("weather");
+        tool.schema["description"] = "x".repeat(300 << 10).into();
+        let request = ModelRequest {
+            tools: vec![ToolDefinition::Function(tool)],
+            ..ModelRequest::new("m")
+        };
+        let tools = TranscriptTools::new(request);
+        let error = tool_call(&tools, "codex", String::new()).unwrap_err();
+        assert_eq!(error.status, 400, "{}", error.message);
+        assert!(error.message.contains("the limit is"), "{}", error.message);
+    }
+}
