@@ -24,6 +24,8 @@ pub struct ProgramSettings {
     pub model: Option<String>,
     /// Codex only: which of the user's Codex profiles to use.
     pub profile: Option<String>,
+    /// The JSON schema file that an agent gets instead of the schema of a structured call, if the file exists.
+    pub schema_override: Option<String>,
     /// ACP only: the ACP server's program and its arguments.
     pub command: Vec<String>,
     /// ACP only: the name of a built-in preset.

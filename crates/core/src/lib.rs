@@ -91,7 +91,8 @@ pub use prompt::Prompt;
 pub use registry::{AgentRegistry, BackendFactory};
 pub use secret::{ExposeSecret, SecretString};
 pub use structured::{
-    AgentInvocation, ApiSpec, SchemaMode, SchemaSetting, StructuredAgentTask, resolve_schema_mode,
+    AgentInvocation, ApiSpec, InvocationBackend, SchemaMode, SchemaSetting, StructuredAgentTask,
+    resolve_schema_mode,
 };
 pub use tool::{Tool, ToolKind, ToolOutput, ToolSpec, Toolbox};
 pub use trace::{TraceCollector, TraceError, TraceNode, TurnDiagnostics, TurnTrace};

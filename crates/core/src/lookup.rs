@@ -90,4 +90,14 @@ pub enum ReferenceError {
         /// What the attribute is instead.
         what: String,
     },
+    /// The attribute has no `run`.
+    #[error("{label}: {reference} is {what}, which has no run(task, working_dir)")]
+    NoRun {
+        /// The setting that contains the reference.
+        label: String,
+        /// The text of the reference.
+        reference: String,
+        /// What the attribute is instead.
+        what: String,
+    },
 }

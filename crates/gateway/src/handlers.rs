@@ -89,7 +89,7 @@ async fn start(
     let found = state.find(&request.model);
     let served = found.map_err(|error| ModelError::from(&error))?;
     if served.native.is_none() {
-        validate::validate_text_only(&request, &served.name)?;
+        validate::validate_text_only(&request, &served.name, served.transcript_tools)?;
     }
     let permit = Arc::clone(&state.permits).try_acquire_owned();
     let permit = permit.map_err(|_| errors::too_many_requests(state.limits.concurrent))?;
@@ -248,6 +248,7 @@ fn capabilities(served: &ServedModel) -> &'static [&'static str] {
             &["completion", "tools", "vision", "embedding"]
         }
         Some(_) => &["completion", "tools", "vision"],
+        None if served.transcript_tools => &["completion", "tools"],
         None => &["completion"],
     }
 }

@@ -64,6 +64,9 @@ pub struct ServedModel {
     pub dir: Option<PathBuf>,
     /// Whether it may change files. Otherwise it is read-only, regardless of the agent's settings.
     pub may_write: bool,
+    /// Whether an agent that accepts only text gets the caller's tools in its prompt. Otherwise a request with tools is
+    /// refused.
+    pub transcript_tools: bool,
 }
 
 impl ServedModel {
@@ -76,6 +79,7 @@ impl ServedModel {
             model: None,
             dir: None,
             may_write: false,
+            transcript_tools: false,
         }
     }
 }
@@ -88,6 +92,7 @@ impl fmt::Debug for ServedModel {
             .field("model", &self.model)
             .field("dir", &self.dir)
             .field("may_write", &self.may_write)
+            .field("transcript_tools", &self.transcript_tools)
             .finish_non_exhaustive()
     }
 }

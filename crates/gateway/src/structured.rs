@@ -1,6 +1,7 @@
 //! Answers that must match a schema.
 
 use serde_json::{Value, json};
+use windlass_agents::model::TranscriptTools;
 use windlass_core::structured::{StructuredAnswer, StructuredCall, ValidationPolicy};
 use windlass_core::{SchemaMode, StructuredAgentTask};
 use windlass_wire::{ModelError, ModelEvent, ModelRequest, OutputFormat, StopReason};
@@ -43,6 +44,40 @@ pub(crate) fn structured_call(
         .map_err(|error| errors::from_structured(agent, &error))
 }
 
+/// Creates the structured call for a request with tools: its answer is one action. The prompt already contains the
+/// schemas of the tools.
+pub(crate) fn tool_call(
+    tools: &TranscriptTools,
+    agent: &str,
+    prompt: String,
+) -> Result<StructuredCall, ModelError> {
+    let task = StructuredAgentTask {
+        name: "tools".to_owned(),
+        prompt,
+        schema: Some(tools.schema().clone()),
+        schema_mode: SchemaMode::None,
+    };
+    let call = StructuredCall::new(task, ValidationPolicy::default());
+    call.map_err(|error| errors::from_structured(agent, &error))
+}
+
+/// Sends a valid action: a call of one of the caller's tools, or the answer.
+pub(crate) async fn send_action(
+    job: &RequestJob,
+    tools: &TranscriptTools,
+    answer: &StructuredAnswer,
+) -> Result<(), AbortReason> {
+    let usage = answer.usage.as_ref().map(to_wire_usage);
+    let events = tools
+        .events(&answer.value, usage)
+        .map_err(|error| errors::from_model(&job.served.name, error))?;
+    job.client.send(job.start()).await?;
+    for event in events {
+        job.client.send(event).await?;
+    }
+    Ok(())
+}
+
 /// Sends a valid answer as plain JSON.
 pub(crate) async fn send_answer(
     job: &RequestJob,
@@ -58,4 +93,25 @@ pub(crate) async fn send_answer(
     let reason = StopReason::EndTurn;
     job.client.send(ModelEvent::Stop { reason }).await?;
     job.client.send(ModelEvent::Done).await
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_wire::{FunctionTool, ToolDefinition};
+
+    use super::*;
+
+    #[test]
+    fn schemas_of_tools_that_are_too_large_are_an_error_of_the_caller() {
+        let mut tool = FunctionTool::new("weather");
+        tool.schema["description"] = "x".repeat(300 << 10).into();
+        let request = ModelRequest {
+            tools: vec![ToolDefinition::Function(tool)],
+            ..ModelRequest::new("m")
+        };
+        let tools = TranscriptTools::new(request);
+        let error = tool_call(&tools, "codex", String::new()).unwrap_err();
+        assert_eq!(error.status, 400, "{}", error.message);
+        assert!(error.message.contains("the limit is"), "{}", error.message);
+    }
 }

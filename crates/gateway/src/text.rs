@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use windlass_agents::cli::transcript;
-use windlass_core::structured::{Round, StructuredCall, TurnFailure, TurnRunner};
+use windlass_agents::model::TranscriptTools;
+use windlass_core::structured::{Round, StructuredAnswer, StructuredCall, TurnFailure, TurnRunner};
 use windlass_core::{
     AgentEvent, AgentHandle, DirAccess, ErrorCode, PermissionPolicy, SchemaSetting, SessionOptions,
     TurnDiagnostics,
@@ -53,11 +54,22 @@ async fn run_session(
         once: true,
         ..SessionOptions::in_dir(dir)
     };
+    let name = &job.served.name;
+    let has_tools = validate::may_call_tools(&job.request);
+    if let Some(tools) = has_tools.then(|| TranscriptTools::new(job.request.clone())) {
+        let messages = transcript::messages(tools.request());
+        let call = structured::tool_call(&tools, name, prompt::render_prompt(&messages))?;
+        let answer = structured_answer(job, agent, trace, options, messages, call).await?;
+        return structured::send_action(job, &tools, &answer).await;
+    }
     let messages = transcript::messages(&job.request);
     let prompt = prompt::render_prompt(&messages);
     let mode = agent.schema_mode(SchemaSetting::Auto);
-    match structured::structured_call(&job.request, &job.served.name, mode, prompt.clone())? {
-        Some(call) => answer_structured(job, agent, trace, options, messages, call).await,
+    match structured::structured_call(&job.request, name, mode, prompt.clone())? {
+        Some(call) => {
+            let answer = structured_answer(job, agent, trace, options, messages, call).await?;
+            structured::send_answer(job, &answer).await
+        }
         None => run_turn(job, agent, trace, options, prompt).await,
     }
 }
@@ -102,14 +114,14 @@ async fn run_turn(
 }
 
 /// Runs turns until the answer matches the schema.
-async fn answer_structured(
+async fn structured_answer(
     job: &RequestJob,
     agent: &AgentHandle,
     trace: &mut RequestTrace,
     options: SessionOptions,
     messages: Vec<transcript::TranscriptMessage>,
     call: StructuredCall,
-) -> Result<(), AbortReason> {
+) -> Result<StructuredAnswer, AbortReason> {
     let mut turns = TranscriptTurns {
         job,
         agent,
@@ -119,8 +131,7 @@ async fn answer_structured(
         last_answer: None,
     };
     let result = call.run(&mut turns).await?;
-    let answer = result.map_err(|error| errors::from_structured(&job.served.name, &error))?;
-    structured::send_answer(job, &answer).await
+    Ok(result.map_err(|error| errors::from_structured(&job.served.name, &error))?)
 }
 
 /// Runs each turn with the whole conversation, because sessions are not reused.

@@ -1,10 +1,15 @@
 //! Validation of requests before an agent or a model is called.
 
 use serde_json::Value;
-use windlass_wire::{Dialect, ErrorKind, ModelError, ModelRequest, Part, ToolChoice};
+use windlass_agents::model::hosted_tool;
+use windlass_wire::{
+    Dialect, ErrorKind, ModelError, ModelRequest, Part, ToolChoice, ToolDefinition,
+};
 
 /// The maximum number of tokens that a request may ask for.
 const MAX_TOKENS: u64 = 10_000_000;
+/// The maximum number of tools that are described in a prompt.
+const MAX_TRANSCRIPT_TOOLS: usize = 128;
 
 /// Fields that choose where a key is sent, or which command is run. They belong to the configuration. A
 /// request with such a field is rejected instead of ignoring the field, because its sender would assume that
@@ -115,14 +120,19 @@ fn unknown_option(options: &Value) -> Option<&String> {
     found.map(|(name, _)| name)
 }
 
+/// Returns `true` if the request has tools that may be called.
+pub(crate) fn may_call_tools(request: &ModelRequest) -> bool {
+    !request.tools.is_empty() && request.tool_choice != Some(ToolChoice::None)
+}
+
 /// Rejects what an agent that accepts only text cannot process.
-pub(crate) fn validate_text_only(request: &ModelRequest, agent: &str) -> Result<(), ModelError> {
-    let unwanted = request.tool_choice == Some(ToolChoice::None);
-    if let Some(tool) = request.tools.first().filter(|_| !unwanted) {
-        let name = tool.name().unwrap_or("without a name");
-        return Err(invalid_request(format!(
-            "{agent} uses its own tools and cannot use the tool {name}: send no tools, or use a model that accepts them"
-        )));
+pub(crate) fn validate_text_only(
+    request: &ModelRequest,
+    agent: &str,
+    transcript_tools: bool,
+) -> Result<(), ModelError> {
+    if may_call_tools(request) {
+        validate_tools(request, agent, transcript_tools)?;
     }
     for (at, message) in request.messages.iter().enumerate() {
         let what = message.parts.iter().find_map(|part| match part {
@@ -136,6 +146,34 @@ pub(crate) fn validate_text_only(request: &ModelRequest, agent: &str) -> Result<
                 at + 1
             )));
         }
+    }
+    Ok(())
+}
+
+/// Rejects tools that an agent which accepts only text cannot call.
+fn validate_tools(
+    request: &ModelRequest,
+    agent: &str,
+    transcript_tools: bool,
+) -> Result<(), ModelError> {
+    if !transcript_tools {
+        let tool = request.tools.first().and_then(ToolDefinition::name);
+        let tool = tool.unwrap_or("without a name");
+        return Err(invalid_request(format!(
+            "{agent} is served as text only and cannot call the tool {tool}: send no tools, use a model behind HTTP, or set \
+             tool_calls = \"transcript\" for it in [model_list]"
+        )));
+    }
+    if let Some(tool) = hosted_tool(&request.tools) {
+        return Err(invalid_request(format!(
+            "{agent} cannot call the tool {tool}, which only its provider can run: send functions"
+        )));
+    }
+    let count = request.tools.len();
+    if count > MAX_TRANSCRIPT_TOOLS {
+        return Err(invalid_request(format!(
+            "{count} tools are more than the {MAX_TRANSCRIPT_TOOLS} that {agent} can be given in its prompt: send fewer"
+        )));
     }
     Ok(())
 }
@@ -211,17 +249,30 @@ mod tests {
 
     #[test]
     fn unsupported_content_is_named_in_the_error() {
+        let validate = |more, transcript| validate_text_only(&chat(more), "codex", transcript);
         let tools = json!([{ "type": "function", "function": { "name": "weather" } }]);
-        let error = validate_text_only(&chat(json!({ "tools": tools })), "codex").unwrap_err();
-        assert!(error.message.starts_with("codex uses its own tools"));
-        assert!(error.message.contains("the tool weather"));
-        let unwanted = chat(json!({ "tools": tools, "tool_choice": "none" }));
-        assert!(validate_text_only(&unwanted, "codex").is_ok());
+        let error = validate(json!({ "tools": tools }), false).unwrap_err();
+        assert!(
+            error
+                .message
+                .starts_with("codex is served as text only and cannot call the tool weather"),
+            "{}",
+            error.message
+        );
+        let unwanted = json!({ "tools": tools, "tool_choice": "none" });
+        assert!(validate(unwanted, false).is_ok());
         let image = json!([{ "role": "user", "content": [
             { "type": "image_url", "image_url": { "url": "https://x/y.png" } },
         ]}]);
-        let error = validate_text_only(&chat(json!({ "messages": image })), "codex").unwrap_err();
+        let error = validate(json!({ "messages": image }), false).unwrap_err();
         assert!(error.message.contains("message 1 contains an image"));
+
+        assert!(validate(json!({ "tools": tools }), true).is_ok());
+        let many: Vec<Value> = (0..129)
+            .map(|number| json!({ "type": "function", "function": { "name": format!("t{number}") } }))
+            .collect();
+        let error = validate(json!({ "tools": many }), true).unwrap_err();
+        assert!(error.message.starts_with("129 tools"), "{}", error.message);
     }
 
     #[test]

@@ -130,6 +130,12 @@ impl CommandSpec {
         self
     }
 
+    /// Sets only how much of each output is retained.
+    pub fn output_bytes(mut self, bytes: usize) -> Self {
+        self.limits.output_bytes = bytes;
+        self
+    }
+
     /// Returns the program as it was given.
     pub fn program(&self) -> &OsStr {
         &self.program

@@ -82,6 +82,7 @@ impl ModelCatalog for ConfiguredModels {
             model: agent.model,
             dir: alias.and_then(|alias| alias.folder.clone()),
             may_write: alias.is_some_and(|alias| alias.may_write),
+            transcript_tools: alias.is_some_and(|alias| alias.transcript_tools),
         })
     }
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use windlass_agents::invoke::{CodexCliBackend, CursorCliBackend, cursor_backend_from_settings};
 use windlass_agents::model::{self, ModelKind};
 use windlass_agents::{AgentContext, acp, cli};
 use windlass_core::registry::Export;
-use windlass_core::{AgentHandle, AgentRegistry, Error, Toolbox};
+use windlass_core::{AgentHandle, AgentRegistry, Error, InvocationBackend, Toolbox};
 use windlass_sandbox::{Host, Mechanism, Sandbox};
 use windlass_testkit::{MockAgent, ReplayAgent};
 use windlass_tools::LocalTools;
@@ -31,7 +32,38 @@ pub async fn local_registry() -> AgentRegistry {
         Ok(config) => agent_context(&Arc::new(config), &inputs).await,
         Err(error) => Err(error.to_string()),
     };
-    with_local_agents(default_registry(), &machine)
+    with_invocation_backends(with_local_agents(default_registry(), &machine), &machine)
+}
+
+/// Exports the backends that run a task as one program run, for
+/// [`load_invocation_backend`](AgentRegistry::load_invocation_backend).
+fn with_invocation_backends(
+    registry: AgentRegistry,
+    machine: &Result<AgentContext, String>,
+) -> AgentRegistry {
+    let codex = invocation_export("codex", machine, CodexCliBackend::new);
+    let cursor = invocation_export("cursor", machine, CursorCliBackend::new);
+    let from_settings = invocation_export("cursor", machine, cursor_backend_from_settings);
+    registry
+        .export("windlass", "CodexCliBackend", codex)
+        .export("windlass", "CursorCliBackend", cursor)
+        .export("windlass", "cursor_backend_from_settings", from_settings)
+}
+
+/// Exports an invocation backend that needs this machine.
+fn invocation_export<B: InvocationBackend + 'static>(
+    name: &'static str,
+    machine: &Result<AgentContext, String>,
+    make: fn(AgentContext) -> B,
+) -> Export {
+    let machine = machine.clone();
+    Export::invocation_factory(move || match &machine {
+        Ok(context) => Ok(make(context.clone())),
+        Err(problem) => Err(Error::Unavailable {
+            backend: name.to_owned(),
+            problem: problem.clone(),
+        }),
+    })
 }
 
 /// Returns what agent programs need on this machine: a sandbox, keys, and a state directory.
@@ -139,5 +171,30 @@ where
             };
             registry.register(name, move |_| Err(error.clone()))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn invocation_backends_are_loaded_by_reference() {
+        let registry = local_registry().await;
+        for reference in [
+            "windlass:CodexCliBackend",
+            "windlass.CursorCliBackend",
+            "windlass:cursor_backend_from_settings",
+        ] {
+            let loaded = registry.load_invocation_backend(reference, "coder");
+            assert!(loaded.is_ok(), "{reference}: {:?}", loaded.err());
+        }
+        let error = registry
+            .load_agent_backend("windlass:CodexCliBackend", "coder")
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "coder: windlass:CodexCliBackend is an invocation backend without sessions, not an agent backend"
+        );
     }
 }

@@ -119,7 +119,23 @@ impl DirSnapshots {
             let args = ["update-index", "-q", "--refresh"];
             this.in_work_tree().output(&args).await?;
         }
+        if this.is_ignored().await? {
+            return Err(Error::Path {
+                path: dir,
+                problem: "git ignores it, so changes of files there cannot be seen".to_owned(),
+            });
+        }
         Ok(this)
+    }
+
+    /// Returns `true` if git ignores the directory and stores no file of it: then a snapshot of it is always empty.
+    async fn is_ignored(&self) -> Result<bool> {
+        let (index, dir) = (self.private.index(), format!("{}/", self.prefix));
+        let flags = ["--others", "--ignored", "--exclude-standard", "--directory"];
+        let is_above = |path: &String| path.ends_with('/') && dir.starts_with(path.as_str());
+        Ok(!self.prefix.is_empty()
+            && self.list(&index, &flags).await?.iter().any(is_above)
+            && self.list(&index, &["--cached"]).await?.is_empty())
     }
 
     /// Takes a snapshot of the current files.

@@ -13,6 +13,7 @@ use super::installation::CliInstallation;
 use super::process::AgentProcess;
 use super::profile::{CliProfile, IoMode, SessionNaming, TempFileKind};
 use super::run_context::{RunContext, SessionStart};
+use super::schema_override::schema_for_agent;
 use super::session::{CliSession, check_name};
 use super::session_files;
 use crate::program::launch::Launch;
@@ -80,9 +81,9 @@ impl CliDriver {
     }
 
     /// Creates a session. The client chooses its ID, or the agent does, now or in the first turn.
-    pub(super) async fn new_session(&self, options: SessionOptions) -> Result<SessionId> {
+    pub(super) async fn new_session(&self, mut options: SessionOptions) -> Result<SessionId> {
         let installation = self.installation().await?;
-        let cwd = self.check(installation, &options)?;
+        let cwd = self.check(installation, &mut options)?;
         let name = uuid::Uuid::new_v4().to_string();
         let (id, known_name) = match installation.transport.naming {
             SessionNaming::ByClient { .. } => (name.clone(), Some(name)),
@@ -99,7 +100,11 @@ impl CliDriver {
     }
 
     /// Resumes an existing session. If the agent does not have it, that shows now or in the first turn.
-    pub(super) async fn load_session(&self, id: &SessionId, options: SessionOptions) -> Result<()> {
+    pub(super) async fn load_session(
+        &self,
+        id: &SessionId,
+        mut options: SessionOptions,
+    ) -> Result<()> {
         check_name(id)?;
         let installation = self.installation().await?;
         if !installation.capabilities().load_session {
@@ -107,7 +112,7 @@ impl CliDriver {
                 "resume a session: it is stateless, each prompt carries the whole conversation",
             );
         }
-        let cwd = self.check(installation, &options)?;
+        let cwd = self.check(installation, &mut options)?;
         // A session that was created here may have got another ID since.
         let known = self.sessions.get(self.profile.name(), id).ok();
         let name = known.as_ref().and_then(|session| session.name());
@@ -131,12 +136,18 @@ impl CliDriver {
         Ok(())
     }
 
-    /// Rejects unsupported options before anything is started.
-    fn check(&self, installation: &CliInstallation, options: &SessionOptions) -> Result<PathBuf> {
+    /// Rejects unsupported options before anything is started, and applies `schema_override`.
+    fn check(
+        &self,
+        installation: &CliInstallation,
+        options: &mut SessionOptions,
+    ) -> Result<PathBuf> {
         let can = installation.capabilities();
         if options.output_schema.is_some() && !can.native_schema {
             return self.unsupported("enforce a schema: put it into the prompt");
         }
+        let requested = options.output_schema.take();
+        options.output_schema = schema_for_agent(requested, &self.settings, &self.context)?;
         if !options.mcp_servers.is_empty() && !can.mcp {
             return self.unsupported("connect to MCP servers over this transport");
         }

@@ -22,6 +22,7 @@ mod process;
 mod profile;
 pub mod qwen;
 mod run_context;
+mod schema_override;
 mod session;
 mod session_files;
 mod tokens;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::{StreamExt, stream};
+use windlass_core::limits::EVENT_BYTES;
 use windlass_core::{
     AgentEvent, BackendEvent, Error, EventStream, Prompt, Result, SessionId, TurnDiagnostics,
 };
@@ -17,6 +18,10 @@ use crate::program::{ProcessEnd, failure};
 /// Maximum size of one argument, including the terminating zero. Linux does not start a program with a longer
 /// one.
 const MAX_ARG_BYTES: usize = 128 << 10;
+
+/// Maximum size of an answer. It fits into one event together with the diagnostics, so that a long answer is cut only
+/// once, where its whole length is known.
+const ANSWER_BYTES: usize = EVENT_BYTES - (32 << 10);
 
 /// Starts a turn.
 pub(super) fn start(
@@ -70,7 +75,7 @@ fn spec(
     let prompt = ["-p".to_owned()].into_iter().chain(fits.then_some(text));
     command.args = prompt.chain(command.args).collect();
     let launch = driver.launch(installation, run, command, stdin);
-    Ok(launch.spec()?.0)
+    Ok(launch.spec()?.0.output_bytes(ANSWER_BYTES))
 }
 
 /// Converts the output of a run to events. The diagnostics are attached to the result, or precede the error.

@@ -159,7 +159,7 @@ impl AgentBackend for Composite {
             Ok(CompositeTurn::start(
                 Arc::clone(&self.shared),
                 session,
-                prompt.text,
+                prompt,
             ))
         })
     }

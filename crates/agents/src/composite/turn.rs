@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 use windlass_core::{
-    AgentEvent, BackendEvent, Error, ErrorCode, EventReceiver, EventSink, EventStream, Result,
-    SessionId, TurnDiagnostics, TurnTrace, Usage, event_stream,
+    AgentEvent, BackendEvent, Error, ErrorCode, EventReceiver, EventSink, EventStream, Prompt,
+    Result, SessionId, TurnDiagnostics, TurnTrace, Usage, event_stream,
 };
 
 use super::cooldown::NodeOrder;
@@ -20,6 +20,8 @@ pub(super) struct CompositeTurn {
     pub(super) session: Arc<CompositeSession>,
     /// The prompt of the caller.
     pub(super) prompt: String,
+    /// Whether the node that does the work must call a tool.
+    requires_call: bool,
     out: EventSink,
     pub(super) stop: Arc<Notify>,
     /// `true` after the caller cancelled the turn.
@@ -70,14 +72,15 @@ impl CompositeTurn {
     pub(super) fn start(
         shared: Arc<CompositeState>,
         session: Arc<CompositeSession>,
-        prompt: String,
+        prompt: Prompt,
     ) -> EventStream {
         let stop = session.begin_turn();
         let turn = |out| Self {
             stop,
             shared,
             session,
-            prompt,
+            prompt: prompt.text,
+            requires_call: prompt.requires_call,
             out,
             stopped: false,
             usage: None,
@@ -274,9 +277,11 @@ impl CompositeTurn {
             None => agent.new_session(options).await?,
         };
         self.session.set_node_session(node, id.clone());
-        let events = agent
-            .prompt(&id, self.session.prompt_for(node, text))
-            .await?;
+        let prompt = Prompt {
+            requires_call: self.requires_call,
+            ..Prompt::from(self.session.prompt_for(node, text))
+        };
+        let events = agent.prompt(&id, prompt).await?;
         Ok((id, events))
     }
 

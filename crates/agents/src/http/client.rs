@@ -211,6 +211,9 @@ impl Client {
         let body = body.read_prefix(MAX_ERROR_BODY).await;
         let mut error = dialect.parse_error(status, &pairs, &body);
         error.message = self.key.redact(error.message);
+        if !error.message.contains(&status.to_string()) {
+            error.message += &format!(" (HTTP {status})");
+        }
         if error.retry_after.is_none() {
             let date = headers
                 .get(RETRY_AFTER)

@@ -37,7 +37,7 @@ fn read_families() -> Result<Vec<(GlobSet, ModelFamily)>, String> {
 #[serde(default, deny_unknown_fields)]
 struct ModelFamily {
     name: String,
-    /// Patterns of model names, in lower case; `*` matches any text.
+    /// Patterns of model names, in lower case; `*` matches any text, and `[!0-9.]` before a size keeps 11b from being 1b.
     models: Vec<String>,
     tool_mode: ToolMode,
     edit_mode: EditMode,
@@ -140,7 +140,7 @@ mod tests {
         for family in &families {
             assert!(!family.models.is_empty(), "{}", family.name);
             for pattern in &family.models {
-                let model = pattern.replace('*', "-");
+                let model = pattern.replace("[!0-9.]", ":").replace('*', "-");
                 let found = fit(&model, json!({})).family;
                 assert_eq!(found, Some(family.name.as_str()), "{model}");
             }
@@ -178,6 +178,31 @@ mod tests {
             fit("m", json!({ "tools": false })).edit_mode,
             EditMode::WholeFiles
         );
+    }
+
+    #[test]
+    fn size_of_a_model_is_matched_as_a_whole_number() {
+        let family = |model: &str| fit(model, json!({})).family;
+        for model in [
+            "llama3.2:1b",
+            "meta-llama/Llama-3.2-3B-Instruct",
+            "llama3.2:3b-instruct-q4_K_M",
+        ] {
+            assert_eq!(family(model), Some("llama 3.2"), "{model}");
+        }
+        for model in [
+            "llama3.2-vision:11b",
+            "meta-llama/Llama-3.2-11B-Vision-Instruct",
+            "Llama-3.2-13b",
+            "deepseek-coder:33b",
+            "qwen3:30b",
+            "qwen3-coder:21.7b",
+        ] {
+            assert_eq!(family(model), None, "{model}");
+        }
+        assert_eq!(family("qwen2.5-coder:1.5b"), Some("qwen2.5-coder, small"));
+        assert_eq!(family("qwen2.5-coder-32b"), Some("qwen2.5-coder"));
+        assert_eq!(family("gemma3:4b"), Some("gemma 3, small"));
     }
 
     #[test]

@@ -64,6 +64,7 @@ pub use completion::{CompletionModel, EmbeddingCall, completion_model};
 pub use execute::{ExecSummary, execute, execute_in};
 pub use family::ModelFit;
 pub use kind::ModelKind;
+pub use mode::{TranscriptTools, hosted_tool};
 pub use prices::Prices;
 pub use probe::probe;
 pub use settings::{ModelSettings, ToolMode};

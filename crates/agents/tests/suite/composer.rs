@@ -202,3 +202,17 @@ async fn p19_key_is_absent_from_events() {
     let events = ask(&agent(&harness, config_with_key()).await, None, "hello").await;
     assert!(!format!("{events:?}").contains(KEY));
 }
+
+#[tokio::test]
+async fn long_answer_is_cut_once_with_the_right_figure() {
+    let harness = Harness::new();
+    let agent = agent(&harness, config_with_key()).await;
+    let events = ask(&agent, None, "flood").await;
+    let (text, _) = answer(&events);
+    let (head, rest) = text.split_once("[… ").unwrap();
+    let (dropped, tail) = rest.split_once(" bytes cut …]").unwrap();
+    let dropped: usize = dropped.parse().unwrap();
+    assert_eq!(head.len() + dropped + tail.len(), 5_000_000);
+    assert!((head.to_owned() + tail).bytes().all(|byte| byte == b'a'));
+    assert!(text.len() > 200_000, "{}", text.len());
+}

@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use windlass_agents::ProgramSettings;
 use windlass_agents::invoke::{
     CodexCliBackend, CodingError, CursorCliBackend, PlanningError, cursor_backend_from_settings,
 };
-use windlass_core::{ErrorCode, SchemaMode, StructuredAgentTask};
+use windlass_agents::{ProgramSettings, cli};
+use windlass_cassette::Substitutions;
+use windlass_core::registry::Export;
+use windlass_core::{AgentRegistry, ErrorCode, SchemaMode, SessionOptions, StructuredAgentTask};
 use windlass_sandbox::{Host, Sandbox};
+use windlass_scripted::{Script, ScriptedModel};
 
 use super::fake_agent::bin_dir;
-use super::harness::{Harness, Subject};
+use super::harness::{Harness, Subject, turn};
 
 fn task(prompt: &str, schema_mode: SchemaMode) -> StructuredAgentTask {
     StructuredAgentTask {
@@ -125,6 +128,36 @@ async fn missing_working_directory_is_an_error() {
 }
 
 #[tokio::test]
+async fn backend_loaded_by_reference_runs_a_task_with_its_own_errors() {
+    let harness = Harness::new();
+    let context = harness.context(&[bin_dir()]).await;
+    let without_key = CursorCliBackend::new(context.clone()).errors_as::<CodingError>();
+    let registry = AgentRegistry::new()
+        .export(
+            "cli",
+            "cursor",
+            Export::invocation_factory(move || {
+                Ok(CursorCliBackend::new(context.clone()).settings(with_key()))
+            }),
+        )
+        .export("cli", "signed_out", Export::invocation(without_key));
+    let task = task("hi", SchemaMode::Prompt);
+
+    let backend = registry
+        .load_invocation_backend("cli:cursor", "coder")
+        .unwrap();
+    let done = backend.run(&task, &harness.work()).await.unwrap();
+    assert!(done.stdout.starts_with("You said 'hi'"), "{}", done.stdout);
+
+    let backend = registry
+        .load_invocation_backend("cli.signed_out", "coder")
+        .unwrap();
+    let failed = backend.run(&task, &harness.work()).await.unwrap_err();
+    let failed = failed.downcast::<CodingError>().unwrap();
+    assert_eq!(failed.0.code, ErrorCode::AuthFailed);
+}
+
+#[tokio::test]
 async fn model_is_read_from_the_environment() {
     let harness = Harness::new();
     let home = harness.home();
@@ -222,5 +255,55 @@ mod real {
             .await
             .unwrap();
         assert_eq!(argument(&done.command), None);
+    }
+
+    /// Codex with this `schema_override`, and what its model receives in a turn with a schema.
+    async fn turn_with_override(transport: &'static str, file: &str) -> Result<String, String> {
+        let answer = json!({ "answer": [{ "text": "{}" }], "or_more": true });
+        let script = json!({ "turns": [answer] });
+        let mut subject = Subject::new("codex", transport, script.clone()).await;
+        let script = Script::parse(&script.to_string(), "test").unwrap();
+        let model = ScriptedModel::new(script).recording();
+        subject.model = model.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let home = subject.harness.home();
+        let strict = r#"{"type":"object","properties":{},"required":[],"additionalProperties":false,"title":"from-the-file"}"#;
+        std::fs::write(home.join("strict.json"), strict).unwrap();
+        std::fs::write(home.join("broken.json"), "{ no").unwrap();
+        let mut config = subject.config("deny");
+        config["schema_override"] = file.into();
+        let profile = cli::PROFILES.iter().find(|known| known.name() == "codex");
+        let handle = cli::factory(profile.unwrap(), subject.context.clone())(&config).unwrap();
+        let schema = json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false, "title": "from-the-call" });
+        let options = SessionOptions {
+            output_schema: Some(schema),
+            ..subject.options()
+        };
+        let session = handle.new_session(options).await;
+        let mut session = session.map_err(|error| error.to_string())?;
+        turn(&handle, &mut session, "Plan it").await;
+        let recorded = subject.model.cassette(&Substitutions::default());
+        recorded.unwrap().map_err(|error| error.to_string())
+    }
+
+    #[tokio::test]
+    async fn real_codex_enforces_the_schema_of_the_override_if_it_exists() {
+        for transport in ["exec", "app-server"] {
+            let sent = turn_with_override(transport, "~/strict.json")
+                .await
+                .unwrap();
+            assert!(sent.contains("from-the-file"), "{transport}: {sent}");
+            assert!(!sent.contains("from-the-call"), "{transport}: {sent}");
+            let sent = turn_with_override(transport, "~/missing.json")
+                .await
+                .unwrap();
+            assert!(sent.contains("from-the-call"), "{transport}: {sent}");
+        }
+        let error = turn_with_override("exec", "~/broken.json")
+            .await
+            .unwrap_err();
+        assert!(
+            error.starts_with("schema_override: ~/broken.json: is not JSON"),
+            "{error}"
+        );
     }
 }

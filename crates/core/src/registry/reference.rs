@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use super::AgentRegistry;
 use crate::lookup::{ReferenceError, UnknownName};
-use crate::{AgentBackend, AgentHandle, Result};
+use crate::{AgentBackend, AgentHandle, InvocationBackend, Result};
+
+/// Creates an invocation backend.
+type InvocationFactory = Arc<dyn Fn() -> Result<Arc<dyn InvocationBackend>> + Send + Sync>;
 
 /// What a module exports under one attribute.
 #[derive(Clone)]
@@ -17,6 +20,8 @@ pub enum Export {
     Type(fn() -> AgentHandle),
     /// A function that creates an agent.
     Factory(Arc<dyn Fn() -> Result<AgentHandle> + Send + Sync>),
+    /// A backend without sessions, or a function that creates one. See [`Export::invocation`].
+    Invocation(InvocationFactory),
     /// Something that is not a backend, with a description of what it is.
     Other(&'static str),
 }
@@ -31,6 +36,24 @@ impl Export {
     pub fn factory(make: impl Fn() -> Result<AgentHandle> + Send + Sync + 'static) -> Self {
         Self::Factory(Arc::new(make))
     }
+
+    /// Exports an existing invocation backend.
+    pub fn invocation(backend: impl InvocationBackend + 'static) -> Self {
+        let backend: Arc<dyn InvocationBackend> = Arc::new(backend);
+        Self::Invocation(Arc::new(move || Ok(Arc::clone(&backend))))
+    }
+
+    /// Exports the type of an invocation backend that needs no configuration.
+    pub fn invocation_of<B: InvocationBackend + Default + 'static>() -> Self {
+        Self::invocation_factory(|| Ok(B::default()))
+    }
+
+    /// Exports a function that creates an invocation backend.
+    pub fn invocation_factory<B: InvocationBackend + 'static>(
+        make: impl Fn() -> Result<B> + Send + Sync + 'static,
+    ) -> Self {
+        Self::Invocation(Arc::new(move || Ok(Arc::new(make()?))))
+    }
 }
 
 impl fmt::Debug for Export {
@@ -39,6 +62,7 @@ impl fmt::Debug for Export {
             Self::Instance(_) => "Instance",
             Self::Type(_) => "Type",
             Self::Factory(_) => "Factory",
+            Self::Invocation(_) => "Invocation",
             Self::Other(_) => "Other",
         })
     }
@@ -54,6 +78,43 @@ impl AgentRegistry {
     ///
     /// The label names the setting that contains the reference. Every error message starts with it.
     pub fn load_agent_backend(&self, reference: &str, label: &str) -> Result<AgentHandle> {
+        let what = match self.find_export(reference, label)? {
+            Export::Instance(handle) => return Ok(handle.clone()),
+            Export::Type(build) => return Ok(build()),
+            Export::Factory(make) => return make(),
+            Export::Invocation(_) => "an invocation backend without sessions",
+            Export::Other(what) => what,
+        };
+        Err(ReferenceError::NotABackend {
+            label: label.to_owned(),
+            reference: reference.to_owned(),
+            what: what.to_owned(),
+        }
+        .into())
+    }
+
+    /// Creates the invocation backend that is exported under `module:attr` or `module.attr`.
+    ///
+    /// The label names the setting that contains the reference. Every error message starts with it.
+    pub fn load_invocation_backend(
+        &self,
+        reference: &str,
+        label: &str,
+    ) -> Result<Arc<dyn InvocationBackend>> {
+        let what = match self.find_export(reference, label)? {
+            Export::Invocation(make) => return make(),
+            Export::Other(what) => what,
+            _ => "an agent backend with sessions",
+        };
+        Err(ReferenceError::NoRun {
+            label: label.to_owned(),
+            reference: reference.to_owned(),
+            what: what.to_owned(),
+        }
+        .into())
+    }
+
+    fn find_export(&self, reference: &str, label: &str) -> Result<&Export> {
         let (module, attr) = split(reference).ok_or_else(|| ReferenceError::Form {
             label: label.to_owned(),
             reference: reference.to_owned(),
@@ -73,17 +134,7 @@ impl AgentRegistry {
                 unknown: UnknownName::new("attribute", attr, known),
             }
         })?;
-        match export {
-            Export::Instance(handle) => Ok(handle.clone()),
-            Export::Type(build) => Ok(build()),
-            Export::Factory(make) => make(),
-            Export::Other(what) => Err(ReferenceError::NotABackend {
-                label: label.to_owned(),
-                reference: reference.to_owned(),
-                what: (*what).to_owned(),
-            }
-            .into()),
-        }
+        Ok(export)
     }
 }
 

@@ -54,4 +54,4 @@ pub use mode::{ApiSpec, SchemaMode, SchemaSetting, resolve_schema_mode, schema_m
 pub use response::final_text;
 pub use rounds::{StructuredAnswer, StructuredCall, ValidationPolicy};
 pub use schema::{SCHEMA_BYTES, Validation};
-pub use task::{AgentInvocation, StructuredAgentTask};
+pub use task::{AgentInvocation, InvocationBackend, InvocationFailure, StructuredAgentTask};

@@ -1,7 +1,9 @@
-//! The input of a structured call, and the record of a program run.
+//! The input of a structured call, the record of a program run, and the trait of what runs one.
 
+use std::path::Path;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::SchemaMode;
@@ -33,4 +35,20 @@ pub struct AgentInvocation {
     pub stderr: String,
     /// How long it ran.
     pub duration: Duration,
+}
+
+/// An error of an [`InvocationBackend`]. Each backend chooses its own type.
+pub type InvocationFailure = Box<dyn std::error::Error + Send + Sync>;
+
+/// A backend that runs a task as one program run and returns the output unparsed.
+///
+/// Unlike an [`AgentBackend`](crate::AgentBackend), it has neither sessions nor events. A registry finds it by reference:
+/// [`load_invocation_backend`](crate::AgentRegistry::load_invocation_backend).
+pub trait InvocationBackend: Send + Sync {
+    /// Runs the task in this directory, which the backend validates first.
+    fn run<'a>(
+        &'a self,
+        task: &'a StructuredAgentTask,
+        working_dir: &'a Path,
+    ) -> BoxFuture<'a, Result<AgentInvocation, InvocationFailure>>;
 }

@@ -1,9 +1,15 @@
 //! Backends by name and by reference.
 
+use std::path::Path;
+
 use expect_test::{Expect, expect};
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use windlass_core::registry::Export;
-use windlass_core::{AgentHandle, AgentRegistry};
+use windlass_core::structured::InvocationFailure;
+use windlass_core::{
+    AgentHandle, AgentInvocation, AgentRegistry, InvocationBackend, SchemaMode, StructuredAgentTask,
+};
 use windlass_testkit::MockAgent;
 
 fn registry() -> AgentRegistry {
@@ -135,5 +141,69 @@ fn each_invalid_reference_has_its_own_error_with_the_label() {
     check(
         "kit.agents:VERSION",
         expect!["planner: kit.agents:VERSION is a text, not an agent backend"],
+    );
+}
+
+/// Returns the directory and the prompt as its output.
+#[derive(Default)]
+struct Echo;
+
+impl InvocationBackend for Echo {
+    fn run<'a>(
+        &'a self,
+        task: &'a StructuredAgentTask,
+        working_dir: &'a Path,
+    ) -> BoxFuture<'a, Result<AgentInvocation, InvocationFailure>> {
+        Box::pin(async move {
+            if working_dir.is_relative() {
+                return Err(format!("{} is not absolute", working_dir.display()).into());
+            }
+            Ok(AgentInvocation {
+                stdout: format!("{}: {}", working_dir.display(), task.prompt),
+                ..AgentInvocation::default()
+            })
+        })
+    }
+}
+
+#[tokio::test]
+async fn invocation_backends_resolve_as_instance_type_and_factory() {
+    let registry = registry()
+        .export("kit.runs", "ready", Export::invocation(Echo))
+        .export("kit.runs", "Echo", Export::invocation_of::<Echo>())
+        .export("kit.runs", "made", Export::invocation_factory(|| Ok(Echo)));
+    let task = StructuredAgentTask {
+        name: "plan".to_owned(),
+        prompt: "hi".to_owned(),
+        schema: None,
+        schema_mode: SchemaMode::None,
+    };
+    for reference in ["kit.runs:ready", "kit.runs.Echo", "kit.runs:made"] {
+        let backend = registry
+            .load_invocation_backend(reference, "coder")
+            .unwrap();
+        let done = backend.run(&task, Path::new("/work")).await.unwrap();
+        assert_eq!(done.stdout, "/work: hi", "{reference}");
+        let failed = backend.run(&task, Path::new("work")).await.unwrap_err();
+        assert_eq!(failed.to_string(), "work is not absolute");
+    }
+
+    let error = |reference: &str| {
+        let loaded = registry.load_invocation_backend(reference, "coder");
+        loaded.err().unwrap().to_string()
+    };
+    assert_eq!(
+        error("kit.agents:Mock"),
+        "coder: kit.agents:Mock is an agent backend with sessions, which has no run(task, working_dir)"
+    );
+    assert_eq!(
+        error("kit.agents:VERSION"),
+        "coder: kit.agents:VERSION is a text, which has no run(task, working_dir)"
+    );
+    assert!(error("kit.run:Echo").contains("unknown module"));
+    let as_agent = registry.load_agent_backend("kit.runs:Echo", "coder");
+    assert_eq!(
+        as_agent.unwrap_err().to_string(),
+        "coder: kit.runs:Echo is an invocation backend without sessions, not an agent backend"
     );
 }

@@ -12,7 +12,7 @@ use windlass_wire::{
 use super::agent_api_harness::{ApiHarness, Echo, FixedModel};
 use super::curl::CurlResponse;
 
-const ENDPOINTS: [Dialect; 4] = [
+pub(crate) const ENDPOINTS: [Dialect; 4] = [
     Dialect::Chat,
     Dialect::Responses,
     Dialect::Messages,
@@ -48,7 +48,7 @@ async fn ask(harness: &ApiHarness, dialect: Dialect, model: &str, stream: bool) 
 }
 
 #[track_caller]
-fn read(dialect: Dialect, stream: bool, received: &CurlResponse) -> ModelResponse {
+pub(crate) fn read(dialect: Dialect, stream: bool, received: &CurlResponse) -> ModelResponse {
     assert_eq!(received.status, 200, "{dialect} {received:?}");
     let events = if stream {
         let mut decoder = StreamDecoder::new(dialect);

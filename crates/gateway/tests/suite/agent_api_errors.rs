@@ -125,7 +125,7 @@ async fn unsupported_requests_are_rejected_before_the_agent_is_called() {
     let tools =
         json!([{ "type": "function", "function": { "name": "weather", "parameters": {} } }]);
     let received = harness.chat("echo", "hi", json!({ "tools": tools })).await;
-    check_error(&received, 400, "cannot use the tool weather");
+    check_error(&received, 400, "cannot call the tool weather");
     check_error(
         &harness.chat("echo", "hi", json!({ "n": 2 })).await,
         400,

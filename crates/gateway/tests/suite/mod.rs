@@ -12,3 +12,4 @@ mod harness;
 mod real_agent_api;
 #[path = "../../../scripted/tests/suite/tools.rs"]
 mod tools;
+mod transcript_tools;

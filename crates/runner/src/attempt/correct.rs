@@ -266,7 +266,7 @@ async fn run_and_record_tests(
     span.finish(|node| {
         node.exit_code = result.exit_code;
         if result.status != TestStatus::Passed {
-            node.error = Some(super::trace::backend_error(prompts::summary(result)));
+            node.error = Some(super::trace::test_failure(prompts::summary(result)));
         }
     });
     let stored = TestResult {

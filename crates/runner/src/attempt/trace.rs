@@ -131,6 +131,14 @@ pub(super) fn backend_error(message: String) -> TraceError {
     }
 }
 
+/// Creates the error of a failed test run.
+pub(super) fn test_failure(message: String) -> TraceError {
+    TraceError {
+        code: ErrorCode::ToolFailed,
+        message,
+    }
+}
+
 /// Returns the usage unless it is zero.
 pub(super) fn some_usage(usage: &Usage) -> Option<Usage> {
     (*usage != Usage::default()).then(|| usage.clone())

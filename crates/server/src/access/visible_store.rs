@@ -105,6 +105,12 @@ impl VisibleStore {
                 self.check_task(*id).await?;
             }
         }
+        if let Some(id) = new.issue_id {
+            let issue = self.store.issue(id).await?;
+            if !self.sees(issue.project_id) {
+                return Err(StoreError::not_found("issue", id));
+            }
+        }
         let added = match self.store.enqueue(vec![new]).await {
             // The other task may be one that the caller cannot see.
             Err(StoreError::IdempotencyConflict { key, task }) => {

@@ -14,6 +14,10 @@ use crate::error::{ApiError, JsonResponse};
 /// The number of tasks per page and the maximum number of pages that are summed up.
 const PAGE_SIZE: u32 = 500;
 const MAX_PAGES: u32 = 100;
+/// The maximum number of tasks without an agent of their own whose attempts are read.
+const MAX_LOOKUPS: usize = 2_000;
+/// The name under which usage is counted whose agent is not known.
+const UNKNOWN_AGENT: &str = "default";
 
 #[derive(Default, Serialize)]
 struct UsageSum {
@@ -51,7 +55,7 @@ pub(super) async fn show(store: VisibleStore) -> Result<JsonResponse<UsageReport
         limit: PAGE_SIZE,
         ..TaskFilter::default()
     };
-    let mut tasks: Vec<(TaskId, String, Usage)> = Vec::new();
+    let mut tasks: Vec<(TaskId, Option<String>, Usage)> = Vec::new();
     let mut parents = HashSet::new();
     report.truncated = true;
     for _ in 0..MAX_PAGES {
@@ -62,8 +66,7 @@ pub(super) async fn show(store: VisibleStore) -> Result<JsonResponse<UsageReport
         };
         filter.after = Some(last.id);
         for task in page.iter().filter(|task| task.attempt > 0) {
-            let agent = task.agent.clone().unwrap_or_else(|| "default".to_owned());
-            tasks.push((task.id, agent, task.usage.clone()));
+            tasks.push((task.id, task.agent.clone(), task.usage.clone()));
             // The usage of a candidate is part of that of its task.
             if let Some(parent) = task.candidate_of {
                 parents.insert(parent);
@@ -74,12 +77,31 @@ pub(super) async fn show(store: VisibleStore) -> Result<JsonResponse<UsageReport
             by_day.add(&task.usage);
         }
     }
+    let mut lookups = 0;
     // The agents of a task with candidates are those of the candidates.
-    for (_, agent, usage) in tasks.iter().filter(|(id, ..)| !parents.contains(id)) {
-        let by_agent = report.by_agent.entry(agent.clone()).or_default();
-        by_agent.add(usage);
+    for (id, agent, usage) in tasks.iter().filter(|(id, ..)| !parents.contains(id)) {
+        let agent = match agent {
+            Some(agent) => Some(agent.clone()),
+            None if *usage != Usage::default() && lookups < MAX_LOOKUPS => {
+                lookups += 1;
+                last_agent(&store, *id).await?
+            }
+            None => None,
+        };
+        let agent = agent.unwrap_or_else(|| UNKNOWN_AGENT.to_owned());
+        report.by_agent.entry(agent).or_default().add(usage);
     }
     Ok(JsonResponse(report))
+}
+
+/// Returns the agent of the last attempt that had a session.
+async fn last_agent(store: &VisibleStore, task: TaskId) -> Result<Option<String>, ApiError> {
+    let attempts = store.attempts(task).await?;
+    let mut sessions = attempts
+        .into_iter()
+        .rev()
+        .filter_map(|attempt| attempt.session);
+    Ok(sessions.next().map(|session| session.agent))
 }
 
 /// Returns the day of a timestamp, such as `2026-11-15`.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use utoipa::ToSchema;
 use windlass_tasks::{
-    ATTEMPT_LIMIT, BestOf, Dependency, Enqueued, MAX_ATTEMPTS, NewTask, ProjectId, TaskId,
+    ATTEMPT_LIMIT, BestOf, Dependency, Enqueued, IssueId, MAX_ATTEMPTS, NewTask, ProjectId, TaskId,
     WorkerKind,
 };
 
@@ -23,6 +23,10 @@ pub(crate) struct NewTaskBody {
     #[schema(nullable = false, value_type = Option<i64>)]
     #[schemars(with = "Option<i64>")]
     project_id: Option<ProjectId>,
+    /// The issue of the project that the task belongs to: its goal is part of the prompt.
+    #[schema(nullable = false, value_type = Option<i64>)]
+    #[schemars(with = "Option<i64>")]
+    issue_id: Option<IssueId>,
     /// What to do, in one line.
     title: String,
     /// Everything that the worker's agent must know.
@@ -142,6 +146,7 @@ impl NewTaskBody {
         }
         let defaults = NewTask::new(project, self.title.trim());
         Ok(NewTask {
+            issue_id: self.issue_id,
             description: self.description,
             priority: self.priority.unwrap_or(defaults.priority),
             workflow_step: self.workflow_step.unwrap_or(defaults.workflow_step),

@@ -10,7 +10,7 @@ use windlass_gateway::{
 };
 use windlass_server::{Server, ServerLimits, StoreTraceSink, Token};
 use windlass_tasks::{
-    AttemptRef, Leases, NewProject, NewTask, Outcome, ProjectId, Projects, Scope, TaskId,
+    AttemptRef, Leases, NewIssue, NewProject, NewTask, Outcome, ProjectId, Projects, Scope, TaskId,
     TaskQueue, TaskStore, Traces,
 };
 
@@ -254,7 +254,10 @@ async fn p22_other_projects_do_not_exist_for_a_limited_token() {
     );
     let hidden = get(&format!("/events?task={task}")).await.json();
     assert_eq!(hidden["events"], json!([]));
-    assert_eq!(get("/usage").await.json()["total"]["tasks"], 1);
+    let usage = get("/usage").await.json();
+    assert_eq!(usage["total"]["tasks"], 1);
+    // The task names no agent: its attempt does.
+    assert_eq!(usage["by_agent"]["codex"]["input_tokens"], 10, "{usage}");
 
     hidden_task_cannot_be_read(&harness, &token, task).await;
     hidden_task_cannot_be_changed(&harness, &token, project, task).await;
@@ -299,6 +302,17 @@ async fn hidden_task_cannot_be_changed(
     project: ProjectId,
     task: TaskId,
 ) {
+    let issue = async |project_id| {
+        let title = "a goal".to_owned();
+        let description = String::new();
+        let new = NewIssue {
+            project_id,
+            title,
+            description,
+        };
+        harness.store.add_issue(new).await.unwrap().id
+    };
+    let (hidden_issue, own_issue) = (issue(project).await, issue(harness.project.id).await);
     for (path, body) in [
         (format!("/tasks/{task}/cancel"), json!({})),
         (format!("/tasks/{task}/retry"), json!({})),
@@ -313,12 +327,16 @@ async fn hidden_task_cannot_be_changed(
             "/tasks".to_owned(),
             json!({"title": "a", "dependencies": [task]}),
         ),
+        (
+            "/tasks".to_owned(),
+            json!({"title": "a", "issue_id": hidden_issue}),
+        ),
     ] {
         let response = harness.send_as(token, "POST", &path, Some(&body)).await;
         assert_eq!(response.status, 404, "{path}: {response:?}");
         assert!(!response.body.contains("garden"), "{response:?}");
     }
-    let own = json!({"title": "a", "dependencies": [1]});
+    let own = json!({"title": "a", "dependencies": [1], "issue_id": own_issue});
     assert_eq!(
         harness
             .send_as(token, "POST", "/tasks", Some(&own))

@@ -48,6 +48,11 @@ pub(crate) async fn run_full_task(harness: &Harness) {
         .record_correction(second, from_json(correction))
         .await
         .unwrap();
+    let session = json!({"agent": "codex", "id": "s"});
+    store
+        .record_session(second, from_json(session))
+        .await
+        .unwrap();
     request_permission(harness, second).await;
     broadcast_all(harness, second).await;
     let trace = json!({

@@ -26,7 +26,9 @@ pub use cassettes::{CassetteDir, RecordingSubject};
 pub use load::{LoadError, load_scenarios};
 pub use report::{ScenarioOutcome, ScenarioReport, ScenarioResult};
 pub use run::{run_scenarios, run_scenarios_on};
-pub use subject::{Cleanup, PreparedAgent, ScenarioContext, ScenarioSubject, ScriptedSubject};
+pub use subject::{
+    Cleanup, PreparedAgent, ScenarioContext, ScenarioSubject, ScriptedSubject, WithScript,
+};
 
 /// One thing that an agent should be able to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use windlass_core::{AgentHandle, Error, Result};
+use windlass_scripted::Script;
 
 use super::Scenario;
 use crate::ScriptedAgent;
@@ -95,9 +96,64 @@ impl ScenarioSubject for ScriptedSubject {
     fn prepare<'a>(&'a self, context: ScenarioContext<'a>) -> BoxFuture<'a, Result<PreparedAgent>> {
         Box::pin(async move {
             let script = context.scenario.script.clone().ok_or_else(|| {
-                Error::InvalidInput("the scenario has no script, which a mock needs".to_owned())
+                Error::InvalidInput(
+                    "the scenario has no script, which a mock needs: add one to it, or pass --script FILE"
+                        .to_owned(),
+                )
             })?;
             Ok(AgentHandle::wrap(ScriptedAgent::new(script)).into())
+        })
+    }
+}
+
+/// A subject that uses a given script for scenarios that have none.
+pub struct WithScript {
+    script: Script,
+    subject: Box<dyn ScenarioSubject>,
+}
+
+impl WithScript {
+    /// Creates a subject from another one and the script.
+    pub fn new(script: Script, subject: Box<dyn ScenarioSubject>) -> Self {
+        Self { script, subject }
+    }
+}
+
+impl std::fmt::Debug for WithScript {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WithScript")
+            .field("subject", &self.subject.name())
+            .finish_non_exhaustive()
+    }
+}
+
+impl ScenarioSubject for WithScript {
+    fn name(&self) -> String {
+        self.subject.name()
+    }
+
+    fn changes_files(&self) -> bool {
+        self.subject.changes_files()
+    }
+
+    fn extra_time(&self) -> Duration {
+        self.subject.extra_time()
+    }
+
+    fn prepare<'a>(&'a self, context: ScenarioContext<'a>) -> BoxFuture<'a, Result<PreparedAgent>> {
+        if context.scenario.script.is_some() {
+            return self.subject.prepare(context);
+        }
+        Box::pin(async move {
+            let scenario = Scenario {
+                script: Some(self.script.clone()),
+                ..context.scenario.clone()
+            };
+            let context = ScenarioContext {
+                scenario: &scenario,
+                ..context
+            };
+            self.subject.prepare(context).await
         })
     }
 }

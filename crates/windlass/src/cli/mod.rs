@@ -54,6 +54,7 @@ mod table;
 mod task;
 mod task_runtime;
 mod token;
+mod tool_output;
 mod trace;
 mod trust;
 mod turn_printer;

@@ -11,10 +11,10 @@ use serde_json::Value;
 use windlass_agents::model::ModelKind;
 use windlass_agents::{AgentContext, acp, cli};
 use windlass_core::Error;
-use windlass_scripted::ScriptedModel;
+use windlass_scripted::{Script, ScriptedModel};
 use windlass_testkit::scenario::{
     CassetteDir, PreparedAgent, ScenarioContext, ScenarioReport, ScenarioSubject, ScriptedSubject,
-    run_scenarios_on,
+    WithScript, run_scenarios_on,
 };
 
 use super::app::App;
@@ -47,6 +47,9 @@ struct Run {
     /// Replay from the cassettes in this directory; no agent is started
     #[arg(long, alias = "tapes", value_name = "DIR", conflicts_with = "agent")]
     cassettes: Option<PathBuf>,
+    /// Script for scenarios that have none of their own
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cassettes", "own_model"])]
+    script: Option<PathBuf>,
     /// Use the agent's own model instead of the scenario's scripted model
     #[arg(long)]
     own_model: bool,
@@ -61,7 +64,11 @@ struct Run {
 impl Scenarios {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let Command::Run(run) = self.command;
-        let subject = run.subject(app)?;
+        let mut subject = run.subject(app)?;
+        if let Some(file) = &run.script {
+            let script = Script::read(file).map_err(|error| CliError::usage(error.to_string()))?;
+            subject = Box::new(WithScript::new(script, subject));
+        }
         let report = match &run.record {
             None => run_scenarios_on(&*subject, &run.dir).await,
             Some(dir) => {

@@ -57,6 +57,25 @@ impl TaskRuntime {
         })
     }
 
+    /// Tells the user about uncommitted edits in the project, which no task sees. It is an error if there is no commit.
+    pub(super) async fn note_uncommitted_edits(
+        &self,
+        app: &App<'_>,
+        root: &Path,
+    ) -> windlass_workspace::Result<()> {
+        let edited = self.clones.uncommitted_edits(root).await?;
+        if edited > 0 {
+            let files = match edited {
+                1 => "1 file has".to_owned(),
+                many => format!("{many} files have"),
+            };
+            app.console.notice(&format!(
+                "{files} uncommitted edits, which no task sees: it starts from the last commit"
+            ));
+        }
+        Ok(())
+    }
+
     /// Creates a runtime with its clones in this directory.
     pub(super) async fn in_dir(
         app: &App<'_>,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use serde_json::json;
 
 use super::app::App;
 use super::console::STRONG;
@@ -23,11 +24,20 @@ pub(super) struct Trust {
     /// List trusted files
     #[arg(long, conflicts_with_all = ["files", "revoke"])]
     list: bool,
+    /// Print the list as JSON
+    #[arg(long, requires = "list")]
+    json: bool,
 }
 
 impl Trust {
     pub(super) fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let mut store = open(app)?;
+        if self.list && self.json {
+            let files = store.list();
+            let files = files.map(|(path, hash)| json!({ "file": path, "sha256": hash }));
+            app.console.pretty_json(&files.collect::<Vec<_>>())?;
+            return Ok(Exit::Done);
+        }
         if self.list {
             for (path, hash) in store.list() {
                 let path = path.to_string_lossy();

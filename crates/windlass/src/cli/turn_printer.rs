@@ -12,6 +12,7 @@ pub(super) use windlass_server::brief;
 use super::console::{BAD, Console, QUIET, WARNING};
 use super::exit::{CliError, Exit};
 use super::spinner::Spinner;
+use super::tool_output::ToolOutput;
 
 /// How a turn is printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -38,6 +39,7 @@ pub(super) struct TurnPrinter<'a> {
     is_read_only: bool,
     /// Whether the end of the turn reports it.
     has_note: bool,
+    tool_output: ToolOutput,
     report: TurnReport,
     end: Option<AgentEvent>,
 }
@@ -90,6 +92,7 @@ impl<'a> TurnPrinter<'a> {
             buffered: false,
             is_read_only: false,
             has_note: false,
+            tool_output: ToolOutput::default(),
             report: TurnReport {
                 agent: agent.to_owned(),
                 session: None,
@@ -206,6 +209,12 @@ impl<'a> TurnPrinter<'a> {
                 let line = format!("→ {name} {}", brief(input));
                 self.spinner.suspend(|| self.console.progress(QUIET, &line));
                 self.spinner.show(name);
+            }
+            AgentEvent::ToolProgress { id, update } => {
+                for line in self.tool_output.update(id, update) {
+                    self.end_line()?;
+                    self.spinner.suspend(|| self.console.progress(QUIET, &line));
+                }
             }
             AgentEvent::ToolEnd {
                 name,

@@ -186,6 +186,11 @@ impl Worker {
         }
         let config = &queue.config;
         let task_runtime = TaskRuntime::for_store(app, &queue, test_settings(config)).await?;
+        if !self.worker_args.all {
+            let root = &queue.project.root;
+            // A repository without a commit is an error of the task that needs one.
+            let _ = task_runtime.note_uncommitted_edits(app, root).await;
+        }
         let agents = self.worker_args.catalog(app).await?;
         self.worker_args.check_default(app, &queue, &agents).await?;
         let worker = windlass_runner::Worker {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{AliasSettings, FolderAccess};
+use super::{AliasSettings, FolderAccess, ToolCalls};
 
 /// A row of `model_list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct Alias {
     pub folder: Option<PathBuf>,
     /// `true` if the agent may change files there.
     pub may_write: bool,
+    /// `true` if an agent that accepts only text gets the tools of a request in its prompt.
+    pub transcript_tools: bool,
 }
 
 impl Alias {
@@ -26,6 +28,7 @@ impl Alias {
             model: settings.model,
             folder: settings.folder.map(|folder| project.join(folder)),
             may_write: settings.permissions == Some(FolderAccess::Allow),
+            transcript_tools: settings.tool_calls == Some(ToolCalls::Transcript),
         })
     }
 }

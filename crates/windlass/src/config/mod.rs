@@ -59,5 +59,7 @@ pub use notice::Notice;
 pub use origin::{Layer, Origin};
 pub use paths::ConfigPaths;
 pub use source::SourceFile;
-pub use value_type::{AutoLand, FolderAccess, LandStrategy, SandboxMechanism, TestCommand};
+pub use value_type::{
+    AutoLand, FolderAccess, LandStrategy, SandboxMechanism, TestCommand, ToolCalls,
+};
 pub use values::{Config, ConfigEntry};

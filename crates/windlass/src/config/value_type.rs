@@ -11,7 +11,7 @@ use serde_json::Value;
 pub(super) use choice::{
     ApiSpec, Conflicts, EditMode, Hosts, Policy, SchemaMode, Timing, ToolMode,
 };
-pub use choice::{AutoLand, FolderAccess, LandStrategy, SandboxMechanism};
+pub use choice::{AutoLand, FolderAccess, LandStrategy, SandboxMechanism, ToolCalls};
 pub(super) use number::{Amount, Count, Seconds};
 pub(super) use publish_command::PublishCommand;
 

@@ -42,6 +42,15 @@ for how in ask, stream:
     usage = message.usage
     equal((usage.input_tokens, usage.cache_read_input_tokens, usage.output_tokens), (30, 20, 40))
 
+    # An agent that accepts only text and gets the tools in its prompt.
+    message = how("talker", "weather", tools=TOOLS)
+    (call,) = message.content
+    equal((call.type, call.name, call.input, message.stop_reason), ("tool_use", "weather", CITIES[0], "tool_use"))
+    result = {"type": "tool_result", "tool_use_id": call.id, "content": "sunny"}
+    called = {"type": "tool_use", "id": call.id, "name": call.name, "input": call.input}
+    dialog = [{"role": "user", "content": "weather"}, {"role": "assistant", "content": [called]}, {"role": "user", "content": [result]}]
+    equal(text(how("talker", dialog, tools=TOOLS)), "It is sunny.")
+
     error = fails(anthropic.BadRequestError, lambda: how("echo", "Hi!", tools=TOOLS))
     holds(str(error), "weather")
     equal(error.body["error"]["type"], "invalid_request_error")

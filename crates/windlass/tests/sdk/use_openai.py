@@ -72,6 +72,23 @@ error = fails(openai.BadRequestError, lambda: chat("echo", "Hi!", tools=tools))
 holds(error.message, "echo")
 holds(error.message, "weather")
 
+# Tools of an agent that accepts only text and gets them in its prompt.
+for ask in chat, chat_stream:
+    answer = ask("talker", "weather", tools=tools)
+    (call,) = answer.choices[0].message.tool_calls
+    equal((call.function.name, json.loads(call.function.arguments)), ("weather", CITIES[0]))
+    equal(answer.choices[0].finish_reason, "tool_calls")
+    result = {"role": "tool", "tool_call_id": call.id, "content": "sunny"}
+    dialog = [{"role": "user", "content": "weather"}, {"role": "assistant", "tool_calls": [call.model_dump()]}, result]
+    answer = ask("talker", dialog, tools=tools)
+    equal((answer.choices[0].message.content, answer.choices[0].finish_reason), ("It is sunny.", "stop"))
+for ask in respond, respond_stream:
+    (call,) = [item for item in ask("talker", "weather", tools=flat).output if item.type == "function_call"]
+    equal((call.name, json.loads(call.arguments)), ("weather", CITIES[0]))
+    kept = {"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments}
+    result = {"type": "function_call_output", "call_id": call.call_id, "output": "sunny"}
+    equal(ask("talker", [{"role": "user", "content": "weather"}, kept, result], tools=flat).output_text, "It is sunny.")
+
 # Structured output: valid at the first attempt, valid after the validation error was sent, and never valid.
 schema = {"type": "json_schema", "json_schema": {"name": "thing", "schema": OBJECT, "strict": True}}
 for ask in chat, chat_stream:

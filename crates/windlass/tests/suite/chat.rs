@@ -77,6 +77,30 @@ fn changes_are_shown_and_undone_and_git_is_not_touched() {
 }
 
 #[test]
+fn undo_says_that_ignored_files_are_not_seen() {
+    let harness = harness();
+    harness.file(".gitignore", "build/\none.txt\n");
+    harness.git(&["add", ".gitignore"]);
+    harness.git(&["commit", "-qm", "Ignore"]);
+    let run = chat(&harness, &[], "Write one\n/undo\n");
+    assert!(
+        run.stderr
+            .contains("nothing to undo: no turn of this conversation changed files; changes of files that git ignores are not seen"),
+        "{run:?}"
+    );
+
+    let build = harness.project().join("build");
+    std::fs::create_dir(&build).unwrap();
+    let mut command = harness.command();
+    command.current_dir(&build).arg("chat");
+    let run = Run::of(command.write_stdin("Write one\n/undo\n/diff\n"));
+    assert!(build.join("one.txt").exists(), "{run:?}");
+    let reason = "build: git ignores it, so changes of files there cannot be seen";
+    // When the chat starts, and for both commands.
+    assert_eq!(run.stderr.matches(reason).count(), 3, "{run:?}");
+}
+
+#[test]
 fn later_process_undoes_unless_files_changed_since() {
     let harness = harness();
     chat(&harness, &[], "Write one\n");

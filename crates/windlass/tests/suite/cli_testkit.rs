@@ -118,6 +118,83 @@ fn normalized(text: &str) -> String {
     text.into_owned()
 }
 
+/// The example of the format's first description, unchanged: it has no script.
+const WITHOUT_SCRIPT: &str = r#"{
+  "name": "read_then_edit_file",
+  "description": "Agent reads a file, then edits it",
+  "setup": {
+    "files": {
+      "/tmp/test.txt": "original content"
+    }
+  },
+  "prompt": "Read /tmp/test.txt and add a header",
+  "expected_events": [
+    {"type": "ToolStart", "name": "Read", "input_contains": {"path": "/tmp/test.txt"}},
+    {"type": "ToolEnd", "name": "Read", "success": true},
+    {"type": "ToolStart", "name": "Edit"},
+    {"type": "ToolEnd", "name": "Edit", "success": true},
+    {"type": "Result", "contains": "added header"}
+  ],
+  "assertions": {
+    "files": {
+      "/tmp/test.txt": {"contains": "header"}
+    }
+  }
+}"#;
+
+#[test]
+fn scenario_without_a_script_plays_the_given_one() {
+    let harness = Harness::new();
+    let script = |new: &str| {
+        json!({ "turns": [
+            { "answer": [{ "read_file": { "path": "tmp/test.txt" } }] },
+            { "answer": [{ "edit_file": { "path": "tmp/test.txt", "old": "original content", "new": new } }] },
+            { "answer": [{ "text": "I added header" }] },
+        ] })
+        .to_string()
+    };
+    let files = [
+        ("example.json", WITHOUT_SCRIPT.to_owned()),
+        ("script.json", script("# header\noriginal content")),
+        ("wrong.json", script("other content")),
+    ];
+    for (name, text) in files {
+        std::fs::write(harness.project().join(name), text).unwrap();
+    }
+    let run = |more: &[&str]| {
+        let mut args = vec!["scenario", "run", "example.json", "-a", "mock"];
+        args.extend(more);
+        harness.run(&args)
+    };
+    let done = run(&["--script", "script.json"]);
+    assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+    assert!(
+        done.stdout.ends_with("1 passed, 0 failed\n"),
+        "{}",
+        done.stdout
+    );
+
+    let wrong = run(&["--script", "wrong.json"]);
+    assert_eq!(wrong.code, 1, "{}", wrong.stdout);
+    assert!(wrong.stdout.contains("/tmp/test.txt"), "{}", wrong.stdout);
+
+    let without = run(&[]);
+    assert_eq!(without.code, 1, "{}", without.stdout);
+    assert!(
+        without.stdout.contains("pass --script FILE"),
+        "{}",
+        without.stdout
+    );
+
+    let missing = run(&["--script", "nowhere.json"]);
+    assert_eq!(missing.code, 2, "{}", missing.stderr);
+    assert!(
+        missing.stderr.contains("nowhere.json"),
+        "{}",
+        missing.stderr
+    );
+}
+
 #[test]
 fn invalid_scenario_is_one_sentence() {
     let harness = Harness::new();

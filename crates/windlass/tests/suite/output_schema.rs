@@ -80,6 +80,11 @@ fn reports_about_the_machine_have_their_shapes() {
     let harness = TaskHarness::new("true", INSTANT);
     check("settings", &harness.json(&["config", "--json"]));
     check("agents", &harness.json(&["agents", "--json"]));
+    harness.file("windlass.toml", "");
+    harness.run(&["trust", "--yes", "windlass.toml"]);
+    let trusted = harness.json(&["trust", "--list", "--json"]);
+    check("trusted", &trusted);
+    assert_eq!(trusted.as_array().map(Vec::len), Some(1), "{trusted}");
     let doctor = Run::of(harness.command().args(["doctor", "--json"]));
     check("checks", &serde_json::from_str(&doctor.stdout).unwrap());
 }

@@ -125,8 +125,13 @@ fn config(store: &Path, models: &[RunningModel]) -> String {
          [agents.composer-cli]\nbackend = \"composer-cli\"\napi_key_env = \"TEST_KEY\"\n\
          [agents.short]\nbackend = \"composer-cli\"\napi_key_env = \"TEST_KEY\"\ntimeout_secs = 1\n\
          [composites.pair]\nkind = \"fallback\"\nnodes = [\"busy\", \"echo\"]\n\
+         [agents.caller]\nbackend = \"mock\"\nscript = \"{}\"\n\
          [model_list.fast]\nagent = \"model\"\n\
+         [model_list.talker]\nagent = \"caller\"\ntool_calls = \"transcript\"\n\
          [store]\nurl = \"sqlite:{}\"\n",
+        root()
+            .join("crates/windlass/tests/sdk/caller.json")
+            .display(),
         store.display()
     )
 }

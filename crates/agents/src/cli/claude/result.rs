@@ -25,6 +25,9 @@ pub(super) struct SystemLine {
     tool_use_id: Option<String>,
     message: Option<String>,
     data: Option<Value>,
+    task_id: Option<String>,
+    description: Option<String>,
+    status: Option<Value>,
 }
 
 impl SystemLine {
@@ -58,8 +61,20 @@ impl SystemLine {
                 "permission_denied",
                 json!({ "tool": self.tool_name, "id": self.tool_use_id, "message": self.message }),
             )),
-            // Token counts of thoughts, which are also streamed as text.
-            "thinking_tokens" | "status" => Parsed::default(),
+            // A subagent or a command in the background. Its output is reported as progress of its tool.
+            "task_started" | "task_progress" | "task_updated" | "task_notification"
+            | "task_summary" => {
+                let payload = json!({
+                    "state": self.subtype.trim_start_matches("task_"),
+                    "id": self.task_id,
+                    "tool": self.tool_use_id,
+                    "description": self.description,
+                    "status": self.status,
+                });
+                Parsed::event(AgentEvent::custom("background_task", payload))
+            }
+            // Token counts of thoughts, which are also streamed as text, and a list of background tasks.
+            "thinking_tokens" | "status" | "background_tasks_changed" => Parsed::default(),
             _ => Parsed::unparsed(line),
         }
     }
@@ -262,5 +277,25 @@ impl Tokens {
             cost_usd: None,
             extra: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn background_tasks_are_events() {
+        let line = r#"{"type":"system","subtype":"task_started","task_id":"b1","tool_use_id":"toolu_1","description":"Wait","session_id":"s"}"#;
+        let parsed = serde_json::from_str::<SystemLine>(line)
+            .unwrap()
+            .parse(line);
+        let payload = json!({
+            "state": "started", "id": "b1", "tool": "toolu_1", "description": "Wait", "status": null,
+        });
+        assert_eq!(
+            parsed.events,
+            [AgentEvent::custom("background_task", payload)]
+        );
     }
 }

@@ -3,8 +3,12 @@
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
+use futures::future::BoxFuture;
 use tempfile::TempPath;
-use windlass_core::{AgentInvocation, DirAccess, SchemaMode, StructuredAgentTask};
+use windlass_core::structured::InvocationFailure;
+use windlass_core::{
+    AgentInvocation, DirAccess, InvocationBackend, SchemaMode, StructuredAgentTask,
+};
 
 use super::error::InvocationError;
 use super::run::{CliRun, failure};
@@ -136,6 +140,19 @@ impl<E: From<InvocationError>> CodexCliBackend<E> {
                 .map(SchemaFile::Temporary)
         });
         written.transpose()
+    }
+}
+
+impl<E> InvocationBackend for CodexCliBackend<E>
+where
+    E: From<InvocationError> + std::error::Error + Send + Sync + 'static,
+{
+    fn run<'a>(
+        &'a self,
+        task: &'a StructuredAgentTask,
+        working_dir: &'a Path,
+    ) -> BoxFuture<'a, Result<AgentInvocation, InvocationFailure>> {
+        Box::pin(async move { Ok(self.run(task, working_dir).await?) })
     }
 }
 

@@ -3,7 +3,9 @@
 use std::marker::PhantomData;
 use std::path::Path;
 
-use windlass_core::{AgentInvocation, DirAccess, StructuredAgentTask};
+use futures::future::BoxFuture;
+use windlass_core::structured::InvocationFailure;
+use windlass_core::{AgentInvocation, DirAccess, InvocationBackend, StructuredAgentTask};
 
 use super::error::InvocationError;
 use super::run::CliRun;
@@ -123,5 +125,18 @@ impl<E: From<InvocationError>> CursorCliBackend<E> {
             command.arg("--force");
         }
         command
+    }
+}
+
+impl<E> InvocationBackend for CursorCliBackend<E>
+where
+    E: From<InvocationError> + std::error::Error + Send + Sync + 'static,
+{
+    fn run<'a>(
+        &'a self,
+        task: &'a StructuredAgentTask,
+        working_dir: &'a Path,
+    ) -> BoxFuture<'a, Result<AgentInvocation, InvocationFailure>> {
+        Box::pin(async move { Ok(self.run(task, working_dir).await?) })
     }
 }

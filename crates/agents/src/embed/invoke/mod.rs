@@ -2,6 +2,10 @@
 //!
 //! The caller chooses the error type: a planner gets [`PlanningError`]s, a coder [`CodingError`]s.
 //!
+//! A backend is loaded by reference from a registry that exports it
+//! ([`load_invocation_backend`](windlass_core::AgentRegistry::load_invocation_backend)); `windlass::local_registry` exports
+//! both as `windlass:CodexCliBackend` and `windlass:CursorCliBackend`.
+//!
 //! ```no_run
 //! use windlass_agents::invoke::{CodexCliBackend, PlanningError};
 //! # use windlass_agents::AgentContext;

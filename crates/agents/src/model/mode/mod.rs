@@ -8,11 +8,14 @@ mod find_calls;
 mod flatten;
 mod schema;
 mod text;
+mod transcript;
 
 use std::sync::Arc;
 
 use futures::stream::BoxStream;
 use windlass_wire::{ErrorKind, Message, ModelError, ModelEvent, ModelRequest, Part, ToolChoice};
+
+pub use transcript::{TranscriptTools, hosted_tool};
 
 use super::ToolMode;
 use super::client::ModelClient;

@@ -10,11 +10,14 @@ use futures::stream::{self, BoxStream};
 use serde_json::{Map, Value, json};
 use windlass_wire::{
     JsonSchema, ModelError, ModelEvent, ModelRequest, ModelResponse, OutputFormat, ResponseBuilder,
-    StopReason, Text, ToolChoice, ToolDefinition,
+    StopReason, Text, TokenUsage, ToolChoice, ToolDefinition,
 };
 
 use super::flatten::{self, DONE};
 use super::{text, unusable};
+
+#[cfg(test)]
+mod tests;
 
 /// The instructions for the model.
 const INSTRUCTIONS: &str = include_str!("../prompts/schema.md");
@@ -23,12 +26,22 @@ const INSTRUCTIONS: &str = include_str!("../prompts/schema.md");
 #[derive(Debug, Clone)]
 pub(super) struct ActionSchema {
     names: Vec<String>,
+    /// Those of `names` that take plain text.
+    freeform: Vec<String>,
     /// Whether the final answer is an object. A server that does not enforce the schema may send it without the action.
     wants_object: bool,
 }
 
 /// Returns the request with its tools rendered as text and the schema of actions as the output format.
-pub(super) fn prepare_request(mut request: ModelRequest) -> (ModelRequest, ActionSchema) {
+pub(super) fn prepare_request(request: ModelRequest) -> (ModelRequest, ActionSchema) {
+    prepare_with(INSTRUCTIONS, request)
+}
+
+/// Like [`prepare_request`], with other instructions.
+pub(super) fn prepare_with(
+    instructions: &str,
+    mut request: ModelRequest,
+) -> (ModelRequest, ActionSchema) {
     let answer = match std::mem::take(&mut request.output) {
         OutputFormat::JsonSchema(output) => output.schema,
         OutputFormat::Json => json!({ "type": "object" }),
@@ -51,14 +64,19 @@ pub(super) fn prepare_request(mut request: ModelRequest) -> (ModelRequest, Actio
             builder.tool(&name, parameters);
         }
     }
+    let freeform = request.tools.iter().filter_map(|tool| match tool {
+        ToolDefinition::Freeform(tool) => Some(tool.name.clone()),
+        _ => None,
+    });
     let actions = ActionSchema {
         names: builder.names.clone(),
+        freeform: freeform.collect(),
         wants_object: wants_object && may_end,
     };
     if may_end {
-        builder.action(DONE, "answer", answer);
+        builder.answer(answer);
     }
-    let instructions = flatten::describe_tools(INSTRUCTIONS, &request.tools);
+    let instructions = flatten::describe_tools(instructions, &request.tools);
     let mut request = flatten::flatten(request, flatten::CallFormat::Action);
     request.instructions.push(Text::new(instructions));
     request.output = OutputFormat::JsonSchema(JsonSchema {
@@ -93,6 +111,11 @@ impl SchemaBuilder {
         self.hoist(name, &mut parameters);
         self.names.push(name.to_owned());
         self.action(name, "arguments", parameters);
+    }
+
+    fn answer(&mut self, mut schema: Value) {
+        self.hoist("done.answer", &mut schema);
+        self.action(DONE, "answer", schema);
     }
 
     fn action(&mut self, name: &str, field: &str, schema: Value) {
@@ -209,28 +232,44 @@ impl ActionReader {
 
 /// Converts an answer to the events of its action.
 fn to_events(response: &ModelResponse, actions: &ActionSchema) -> Vec<ModelEvent> {
-    let mut events = Vec::new();
-    let usage = response.usage.map(ModelEvent::Usage);
     match parse_action(response, actions) {
-        Ok(ChosenAction::Call(name, arguments)) => {
-            events.extend(text::call(&name, arguments));
-            events.extend(usage);
-            let reason = StopReason::ToolUse;
-            events.push(ModelEvent::Stop { reason });
-            events.push(ModelEvent::Done);
-        }
-        Ok(ChosenAction::Done(text)) => {
-            events.push(ModelEvent::TextDelta { text });
-            events.extend(usage);
-            let reason = StopReason::EndTurn;
-            events.push(ModelEvent::Stop { reason });
-            events.push(ModelEvent::Done);
-        }
+        Ok(action) => action_events(action, actions, response.usage),
         Err(error) => {
-            events.extend(usage);
-            events.push(ModelEvent::Error(error));
+            let usage = response.usage.map(ModelEvent::Usage);
+            usage
+                .into_iter()
+                .chain([ModelEvent::Error(error)])
+                .collect()
         }
     }
+}
+
+/// Returns the events of an action, as of a model that calls tools natively.
+pub(super) fn action_events(
+    action: ChosenAction,
+    actions: &ActionSchema,
+    usage: Option<TokenUsage>,
+) -> Vec<ModelEvent> {
+    let mut events = Vec::new();
+    let reason = match action {
+        ChosenAction::Call(name, arguments) => {
+            let input = match arguments.get("input").and_then(Value::as_str) {
+                Some(input) if actions.freeform.contains(&name) => {
+                    text::CallInput::Freeform(input.to_owned())
+                }
+                _ => text::CallInput::Arguments(arguments),
+            };
+            events.extend(text::call(&name, input));
+            StopReason::ToolUse
+        }
+        ChosenAction::Done(text) => {
+            events.push(ModelEvent::TextDelta { text });
+            StopReason::EndTurn
+        }
+    };
+    events.extend(usage.map(ModelEvent::Usage));
+    events.push(ModelEvent::Stop { reason });
+    events.push(ModelEvent::Done);
     events
 }
 
@@ -245,7 +284,7 @@ fn strip_fence(text: &str) -> &str {
 
 /// The action that the model chose.
 #[derive(Debug, PartialEq)]
-enum ChosenAction {
+pub(super) enum ChosenAction {
     Call(String, Map<String, Value>),
     Done(String),
 }
@@ -264,16 +303,24 @@ fn parse_action(
     let text = response.text();
     let value: Value = serde_json::from_str(strip_fence(text.trim()))
         .map_err(|error| unusable(format!("the answer is not the requested JSON: {error}")))?;
+    choose(&value, actions)
+}
+
+/// Returns the action that a JSON answer chooses.
+pub(super) fn choose(value: &Value, actions: &ActionSchema) -> Result<ChosenAction, ModelError> {
     let is_bare = value.get("action").is_none() && value.get("tool").is_none();
     if actions.wants_object && is_bare && value.is_object() {
         return Ok(ChosenAction::Done(value.to_string()));
     }
-    let action = value.get("action").unwrap_or(&value);
+    let action = value.get("action").unwrap_or(value);
     let name = action
         .get("tool")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    if actions.names.iter().any(|known| known == name) {
+    // A tool of the client may have the same name as the final action.
+    let is_answer =
+        name == DONE && action.get("answer").is_some() && action.get("arguments").is_none();
+    if !is_answer && actions.names.iter().any(|known| known == name) {
         return match action.get("arguments") {
             Some(Value::Object(arguments)) => {
                 Ok(ChosenAction::Call(name.to_owned(), arguments.clone()))
@@ -288,105 +335,5 @@ fn parse_action(
         Some(Value::String(answer)) if name == DONE => Ok(ChosenAction::Done(answer.clone())),
         Some(answer) if name == DONE => Ok(ChosenAction::Done(answer.to_string())),
         _ => Err(unusable(format!("unknown action {name:?}"))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use windlass_wire::{FunctionTool, Part};
-
-    use super::*;
-
-    fn request() -> ModelRequest {
-        let mut request = ModelRequest::new("m");
-        let mut tool = FunctionTool::new("fs_read");
-        tool.schema = json!({
-            "$schema": "x",
-            "title": "Read",
-            "type": "object",
-            "properties": { "at": { "$ref": "#/$defs/Place" } },
-            "$defs": { "Place": { "type": "string" } },
-        });
-        request.tools.push(ToolDefinition::Function(tool));
-        request
-    }
-
-    fn parse(text: &str, stop: StopReason) -> Result<ChosenAction, ModelError> {
-        let response = ModelResponse {
-            parts: vec![Part::text(text)],
-            stop: Some(stop),
-            ..ModelResponse::default()
-        };
-        parse_action(&response, &prepare_request(request()).1)
-    }
-
-    #[test]
-    fn schema_contains_every_tool_and_done_with_resolved_references() {
-        let (prepared, actions) = prepare_request(request());
-        assert!(prepared.tools.is_empty());
-        assert_eq!(actions.names, ["fs_read"]);
-        let OutputFormat::JsonSchema(schema) = prepared.output else {
-            panic!("no schema")
-        };
-        let actions = schema.schema.pointer("/properties/action/anyOf").unwrap();
-        assert_eq!(actions[0]["properties"]["tool"]["enum"], json!(["fs_read"]));
-        let at = "/properties/arguments/properties/at/$ref";
-        assert_eq!(actions[0].pointer(at).unwrap(), "#/$defs/fs_read.Place");
-        assert!(schema.schema["$defs"]["fs_read.Place"].is_object());
-        assert_eq!(actions[1]["properties"]["tool"]["enum"], json!([DONE]));
-    }
-
-    #[test]
-    fn required_tool_choice_excludes_done() {
-        let mut required = request();
-        required.tool_choice = Some(ToolChoice::Required);
-        let OutputFormat::JsonSchema(schema) = prepare_request(required).0.output else {
-            panic!("no schema")
-        };
-        assert_eq!(
-            schema.schema["properties"]["action"]["anyOf"]
-                .as_array()
-                .unwrap()
-                .len(),
-            1
-        );
-    }
-
-    #[test]
-    fn only_valid_actions_are_parsed() {
-        let end = StopReason::EndTurn;
-        let call = parse(
-            r#"{"action":{"tool":"fs_read","arguments":{"at":"x"}}}"#,
-            end,
-        )
-        .unwrap();
-        assert!(
-            matches!(call, ChosenAction::Call(name, arguments) if name == "fs_read" && arguments["at"] == "x")
-        );
-        let done = r#"{"action":{"tool":"done","answer":"yes"}}"#;
-        for text in [format!(" {done} "), format!("```json\n{done}\n```")] {
-            assert_eq!(
-                parse(&text, end).unwrap(),
-                ChosenAction::Done("yes".to_owned())
-            );
-        }
-        for bad in [
-            "",
-            "yes",
-            "{}",
-            r#"{"action":{"tool":"rm","arguments":{}}}"#,
-            r#"{"action":{"tool":"fs_read","arguments":3}}"#,
-            r#"{"action":{"tool":"done"}}"#,
-        ] {
-            assert!(parse(bad, end).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn truncated_answer_is_unusable_even_if_valid_json() {
-        let whole = r#"{"action":{"tool":"done","answer":"yes"}}"#;
-        let error = parse(whole, StopReason::MaxTokens).unwrap_err();
-        assert!(error.message.contains("truncated"), "{}", error.message);
-        assert!(super::super::is_unusable(&error));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use serde_json::{Map, Value};
-use windlass_wire::{ModelEvent, ModelRequest, StopReason, TokenUsage, ToolCall, ToolInputKind};
+use windlass_wire::{ModelEvent, ModelRequest, StopReason, TokenUsage, ToolInputKind};
 
 use super::find_calls::{FoundCalls, find};
 use super::{flatten, unusable};
@@ -104,7 +104,8 @@ impl CallExtractor {
             FoundCalls::One {
                 name, arguments, ..
             } => {
-                self.queue.extend(call(&name, arguments));
+                self.queue
+                    .extend(call(&name, CallInput::Arguments(arguments)));
                 self.stop = Some(StopReason::ToolUse);
                 None
             }
@@ -126,27 +127,33 @@ impl CallExtractor {
     }
 }
 
+/// The input of a call.
+pub(super) enum CallInput {
+    /// JSON for a function.
+    Arguments(Map<String, Value>),
+    /// Text for a freeform tool.
+    Freeform(String),
+}
+
 /// Returns a call as the events of a native call.
-pub(super) fn call(name: &str, arguments: Map<String, Value>) -> [ModelEvent; 3] {
+pub(super) fn call(name: &str, input: CallInput) -> [ModelEvent; 3] {
     let index = 0;
-    let call = ToolCall {
-        name: name.to_owned(),
-        kind: ToolInputKind::Function,
-        input: Value::Object(arguments).to_string(),
-        ..ToolCall::default()
+    let (kind, input) = match input {
+        CallInput::Arguments(arguments) => (
+            ToolInputKind::Function,
+            Value::Object(arguments).to_string(),
+        ),
+        CallInput::Freeform(text) => (ToolInputKind::Freeform, text),
     };
     [
         ModelEvent::ToolCallStart {
             index,
             id: format!("call_{}", uuid::Uuid::new_v4().simple()),
-            name: call.name,
-            kind: call.kind,
+            name: name.to_owned(),
+            kind,
             signature: None,
         },
-        ModelEvent::ToolCallDelta {
-            index,
-            input: call.input,
-        },
+        ModelEvent::ToolCallDelta { index, input },
         ModelEvent::ToolCallEnd { index },
     ]
 }

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use serde_json::json;
 use windlass_agents::composite::{Composite, CompositeKind, CompositeProfile, Node};
 use windlass_core::{
-    AgentEvent, AgentHandle, Clock, Error, ErrorCode, PlanEntry, PlanStatus, SystemClock,
-    TurnTrace, Usage,
+    AgentBackend, AgentEvent, AgentHandle, Capabilities, Clock, Error, ErrorCode, EventStream,
+    PlanEntry, PlanStatus, Prompt, Result, SessionId, SessionOptions, SystemClock, TurnTrace,
+    Usage, ready_events,
 };
 use windlass_testkit::MockAgent;
 
@@ -48,6 +50,78 @@ async fn plan_is_emitted_and_coder_prompt_is_used_verbatim() {
         panic!("{events:?}");
     };
     assert_eq!(metadata["plan"]["coder_prompt"], "Write hello.txt.");
+}
+
+/// A coder that answers whether its prompt requires a call.
+struct Coder;
+
+impl AgentBackend for Coder {
+    fn name(&self) -> &'static str {
+        "coder"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
+    }
+
+    fn new_session(&self, _: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
+        Box::pin(async { Ok(SessionId::from("s".to_owned())) })
+    }
+
+    fn load_session<'a>(
+        &'a self,
+        _: &'a SessionId,
+        _: SessionOptions,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        _: &'a SessionId,
+        prompt: Prompt,
+    ) -> BoxFuture<'a, Result<EventStream>> {
+        let answer = AgentEvent::result(format!("required: {}", prompt.requires_call));
+        Box::pin(async move { Ok(ready_events([answer])) })
+    }
+
+    fn cancel<'a>(&'a self, _: &'a SessionId) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+#[tokio::test]
+async fn required_call_is_passed_to_the_node_that_works() {
+    let planner = || {
+        let planner = MockAgent::new()
+            .on_prompt("Do it")
+            .respond_text(&plan("Write."))
+            .on_prompt("Do it")
+            .respond_text(&plan("Write."));
+        ("thinker", AgentHandle::wrap(planner))
+    };
+    let coder = || ("doer", AgentHandle::wrap(Coder));
+    for (kind, nodes) in [
+        (CompositeKind::Fallback, vec![coder()]),
+        (CompositeKind::Single, vec![coder()]),
+        (CompositeKind::PlanExecute, vec![planner(), coder()]),
+    ] {
+        let agent = composite(kind, nodes);
+        for requires_call in [true, false] {
+            let prompt = Prompt {
+                requires_call,
+                ..Prompt::from("Do it")
+            };
+            let session = session(&agent).await;
+            let events = agent.prompt(&session, prompt).await.unwrap();
+            let events = events.collect().await;
+            assert_eq!(
+                end(&events),
+                format!("required: {requires_call}"),
+                "{kind:?}"
+            );
+        }
+    }
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ async fn rejected_key_is_auth_failure_without_retry() {
             json!({}),
         )
         .await;
-        let expected = "AuthFailed (permanent): the key is not valid (scripted): check the key in the variable that api_key_env names";
+        let expected = "AuthFailed (permanent): the key is not valid (scripted) (HTTP 401): check the key in the variable that api_key_env names";
         assert_eq!(error, expected, "{api:?}");
     }
 }

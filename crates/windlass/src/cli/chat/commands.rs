@@ -92,7 +92,9 @@ pub(super) async fn model(
 fn snapshots<'a>(context: &'a ChatContext<'_>) -> Result<&'a DirSnapshots, CliError> {
     let snapshots = context.snapshots.as_ref();
     snapshots.map_err(|reason| {
-        CliError::failed(format!("the files before a turn are not stored: {reason}"))
+        CliError::failed(format!(
+            "there is no /diff and no /undo here, because the files before a turn are not stored: {reason}"
+        ))
     })
 }
 
@@ -154,7 +156,7 @@ pub(super) async fn undo(
     });
     let Some((turn, (before, after))) = trees else {
         return Err(CliError::usage(
-            "nothing to undo: no turn of this conversation changed files",
+            "nothing to undo: no turn of this conversation changed files; changes of files that git ignores are not seen",
         ));
     };
     let restored = snapshots.restore(&before, &after).await;

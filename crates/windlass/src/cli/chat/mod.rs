@@ -125,12 +125,16 @@ impl Chat {
         } else {
             Input::editor(state.join("history"), names.clone())?
         };
+        let snapshots = open_snapshots(app, &state, &cwd).await;
+        if let Err(reason) = &snapshots {
+            console.notice(&format!("there is no /diff and no /undo here: {reason}"));
+        }
         let mut chat = ChatLoop {
             context: ChatContext {
                 console,
                 agents,
                 store,
-                snapshots: open_snapshots(app, &state, &cwd).await,
+                snapshots,
                 options: conversation::session_options(cwd.clone(), approver, self.read_only),
                 cwd,
                 timeout: self.timeout,

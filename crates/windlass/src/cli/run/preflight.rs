@@ -27,18 +27,9 @@ impl Ready {
         tests.none |= no_tests;
         let task_runtime = TaskRuntime::for_store(app, &queue, tests).await?;
         let root = &queue.project.root;
-        let edited = task_runtime.clones.uncommitted_edits(root).await;
+        let noted = task_runtime.note_uncommitted_edits(app, root).await;
         // Nothing can be done before there is a commit.
-        let edited = edited.map_err(|error| CliError::usage(error.to_string()))?;
-        if edited > 0 {
-            let files = match edited {
-                1 => "1 file has".to_owned(),
-                many => format!("{many} files have"),
-            };
-            app.console.notice(&format!(
-                "{files} uncommitted edits, which the task does not see: it starts from the last commit"
-            ));
-        }
+        noted.map_err(|error| CliError::usage(error.to_string()))?;
         if task_runtime.tests.plan_in(root) == TestPlan::Unknown {
             return Err(CliError::usage(
                 "no test command is known for this project, so a change could not be verified: set `tests.command` in \

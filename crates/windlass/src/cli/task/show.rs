@@ -18,6 +18,9 @@ use super::super::turn_printer::brief;
 use super::candidates::candidate_lines;
 use super::landed::{landing_lines, of_task};
 
+/// How many lines of a description or an output are shown.
+const MAX_LINES: usize = 20;
+
 #[derive(Debug, Args)]
 pub(super) struct Show {
     /// Task number
@@ -105,6 +108,9 @@ impl TaskDetails {
             "priority",
             &format!("{}, step {}", task.priority, task.workflow_step),
         );
+        if let Some(agent) = self.agent() {
+            add("agent", agent);
+        }
         if !task.dependencies.is_empty() {
             let after: Vec<String> = task.dependencies.iter().map(TaskId::to_string).collect();
             add("after", &after.join(", "));
@@ -112,11 +118,15 @@ impl TaskDetails {
         if let Some(target) = &task.target {
             add("target", target);
         }
-        for line in task.description.lines().take(20) {
+        for line in task.description.lines().take(MAX_LINES) {
             add("", line);
         }
-        if let Some(output) = &task.output {
-            add("output", output);
+        // The output of a blocked task is its question, which is shown below.
+        let output = task.output.as_deref().unwrap_or_default();
+        if !self.questions.iter().any(|one| one.question == output) {
+            for (number, line) in output.lines().take(MAX_LINES).enumerate() {
+                add(if number == 0 { "output" } else { "" }, line);
+            }
         }
         if let Some(decision) = task.review {
             add("review", decision.as_str());
@@ -142,6 +152,14 @@ impl TaskDetails {
             }
         }
         lines
+    }
+
+    /// Returns the agent: the task's own, or the one that the last attempt used.
+    fn agent(&self) -> Option<&str> {
+        let sessions = self.attempts.iter().rev();
+        let mut sessions = sessions.filter_map(|attempt| attempt.session.as_ref());
+        let used = sessions.next().map(|session| session.agent.as_str());
+        self.task.agent.as_deref().or(used)
     }
 
     /// Returns the records of its attempts, one per line.
@@ -175,7 +193,11 @@ impl TaskDetails {
             ..
         } in &self.questions
         {
-            lines.push(("question", format!("{id}: {question}")));
+            let (first, rest) = question.split_once('\n').unwrap_or((question, ""));
+            lines.push(("question", format!("{id}: {first}")));
+            if !rest.is_empty() && answer.is_none() {
+                lines.push(("", "the rest: windlass blockers".to_owned()));
+            }
             lines.extend(
                 answer
                     .as_ref()

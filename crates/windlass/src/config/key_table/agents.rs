@@ -82,6 +82,10 @@ settings! {
         /// How a schema for structured answers is enforced: by the API (native) or by the prompt; by default the API,
         /// except with chat completions.
         schema_mode: Option<&'static str> as SchemaMode;
+        /// A file with the JSON schema that the agent enforces instead of that of a structured call, for example in the strict
+        /// form that its provider requires. It applies to Codex, Claude Code and other programs that enforce a schema themselves,
+        /// and only if the file exists. The answer is still validated against the schema of the call.
+        schema_override: Option<String> as Text;
         /// Whether a model gets tools; true by default.
         tools: Option<bool> as Flag;
         /// Whether responses of a model are streamed; true by default.

@@ -39,6 +39,9 @@ settings! {
         folder: Option<String> as Text;
         /// Whether the agent may change files there (allow) or only read (deny, the default).
         permissions: Option<FolderAccess> as FolderAccess;
+        /// What an agent program does with the tools of a request: refuse it (the default), or get them in its prompt and
+        /// answer with one call at a time (transcript). Models behind HTTP get tools in any case.
+        tool_calls: Option<ToolCalls> as ToolCalls;
     }
 }
 

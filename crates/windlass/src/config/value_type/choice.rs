@@ -57,6 +57,16 @@ pub enum FolderAccess {
     Deny,
 }
 
+/// What a request with tools gets from an agent that accepts only text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolCalls {
+    /// An error.
+    Refuse,
+    /// The tools in its prompt; its answer becomes a call.
+    Transcript,
+}
+
 /// Implements [`ValueType`] for one of several words. A type after `as` is an enum that serde reads and writes; any
 /// other type is a new one; the backend interprets its word.
 macro_rules! choices {
@@ -107,6 +117,7 @@ choices! {
     as CompositeKind: "single", "fallback", "plan_execute";
     as SandboxMechanism: "auto", "bubblewrap", "landlock", "none";
     as FolderAccess: "allow", "deny";
+    as ToolCalls: "refuse", "transcript";
     as AutoLand: "off", "proved";
     as LandStrategy: "merge", "rebase";
 }

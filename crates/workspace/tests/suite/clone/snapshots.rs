@@ -207,3 +207,31 @@ async fn unknown_snapshots_are_refused_and_large_files_skipped() {
         assert!(error.to_string().contains("no longer stored"), "{error}");
     }
 }
+
+#[tokio::test]
+async fn directory_that_git_ignores_is_refused_unless_it_has_stored_files() {
+    let harness = Harness::new();
+    harness.write(".gitignore", "build/\nkept/\n");
+    harness.write("kept/stored.txt", "one\n");
+    harness.git(&["add", "-f", "kept/stored.txt"]);
+    harness.commit("ignore");
+    harness.write("build/out.txt", "one\n");
+    let root = harness.root();
+    let sandbox = harness.sandbox().await;
+    let store = harness.path("build-snapshots");
+    let refused = DirSnapshots::open(sandbox, &store, &root.join("build")).await;
+    let refused = refused.unwrap_err().to_string();
+    assert!(
+        refused.ends_with("build: git ignores it, so changes of files there cannot be seen"),
+        "{refused}"
+    );
+
+    let snapshots = open(&harness, &root.join("kept")).await;
+    let before = snapshots.take().await.unwrap();
+    harness.write("kept/stored.txt", "two\n");
+    let after = snapshots.take().await.unwrap();
+    assert_eq!(
+        restore(&snapshots, &before, &after).await,
+        files(&["kept/stored.txt"])
+    );
+}
