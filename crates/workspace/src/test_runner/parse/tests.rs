@@ -22,7 +22,7 @@ fn read_one(text: &str) -> ParsedRun {
 }
 
 /// Output of real test runners. `expected.txt` in the same directory has the result for each.
-const FIXTURES: [(&str, &str); 19] = [
+const FIXTURES: [(&str, &str); 20] = [
     ("cargo", include_str!("../../../fixtures/runners/cargo.txt")),
     (
         "cargo (build failure)",
