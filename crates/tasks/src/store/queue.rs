@@ -16,7 +16,7 @@ pub trait TaskQueue: fmt::Debug + Send + Sync {
     fn task(&self, id: TaskId) -> StoreFuture<'_, Task>;
     /// Returns tasks ordered by id.
     fn tasks(&self, filter: TaskFilter) -> StoreFuture<'_, Vec<Task>>;
-    /// Cancels a task: immediately if no worker runs it, otherwise at the worker's next heartbeat.
+    /// Cancels a task: immediately if no worker runs it, otherwise as soon as its worker notices the request.
     fn cancel(&self, id: TaskId) -> StoreFuture<'_, Task>;
     /// Resets an ended or blocked task to pending, with a fresh attempt limit. With `fresh`, the next attempt
     /// starts from the base, not from the change of an earlier attempt.

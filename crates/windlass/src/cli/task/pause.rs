@@ -99,7 +99,7 @@ impl Cancel {
         };
         if tasks.iter().any(is_running) && !self.json {
             app.console
-                .line("its worker will stop with its next heartbeat")?;
+                .line("its worker stops shortly")?;
         }
         Ok(exit)
     }
