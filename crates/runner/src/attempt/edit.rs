@@ -207,12 +207,15 @@ impl<'a, 'r> Editor<'a, 'r> {
         self.regenerate(&correction).await
     }
 
-    /// Requests complete files again, with the change so far and its failures.
+    /// Requests complete files again, with the failures. A small model gets no diff: it would copy it into the file.
     async fn regenerate(&mut self, correction: &str) -> AttemptResult<Edit> {
         let files = self.file_excerpts().await;
         let first = self.prompt_context.generate_prompt(&files);
-        let change = self.working_copy.change().await?;
-        let prompt = prompts::regeneration(&first, &change, correction);
+        let prompt = if self.has_tools {
+            prompts::brief_regeneration(&first, correction)
+        } else {
+            prompts::regeneration(&first, &self.working_copy.change().await?, correction)
+        };
         self.edit_by_generation(prompt, self.schema(true), &files)
             .await
     }
@@ -348,11 +351,10 @@ impl<'a, 'r> Editor<'a, 'r> {
             })?;
         if self.has_tools {
             generated.choose_actions(self.working_copy).await?;
-            if let Some(path) = generated.unseen(shown) {
+            let apply_error = generated.problem(shown);
+            if apply_error.is_some() {
                 return Ok(Edit {
-                    apply_error: Some(format!(
-                        "{path} exists and was not shown, so its content must stay"
-                    )),
+                    apply_error,
                     description: generated.explanation,
                     ..Edit::default()
                 });

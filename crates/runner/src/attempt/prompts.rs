@@ -337,6 +337,12 @@ pub(super) fn regeneration(first: &str, change: &Change, correction: &str) -> St
     )
 }
 
+/// Returns the correction prompt for a small model, with the files as they are now.
+pub(super) fn brief_regeneration(first: &str, correction: &str) -> String {
+    let template = include_str!("../prompts/correct-files.md");
+    render(template, &[("task", first), ("correction", correction)])
+}
+
 /// Returns the correction text for an agent that finished without a change.
 pub(super) fn no_change() -> String {
     include_str!("../prompts/nothing-changed.md").to_owned()

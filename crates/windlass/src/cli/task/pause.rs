@@ -98,8 +98,7 @@ impl Cancel {
             tasks => show_all(app, tasks, self.json)?,
         };
         if tasks.iter().any(is_running) && !self.json {
-            app.console
-                .line("its worker stops shortly")?;
+            app.console.line("its worker stops shortly")?;
         }
         Ok(exit)
     }
