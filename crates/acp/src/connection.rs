@@ -11,7 +11,7 @@ use agent_client_protocol::{
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-use crate::host::Host;
+use crate::host::AcpHost;
 use crate::link::ClientLink;
 use crate::requests::RequestHandler;
 use crate::sessions::{ServerSettings, Sessions};
@@ -22,7 +22,7 @@ const CLOSE_WAIT: Duration = Duration::from_secs(4);
 
 /// Serves a client until it closes its side or `stop` is cancelled. Then all turns and agents have ended.
 pub async fn serve(
-    host: Arc<dyn Host>,
+    host: Arc<dyn AcpHost>,
     settings: ServerSettings,
     reader: impl AsyncRead + Send + Unpin + 'static,
     writer: impl AsyncWrite + Send + Unpin + 'static,

@@ -11,7 +11,7 @@ use windlass_core::{AgentHandle, Result};
 use windlass_tasks::{Broadcast, TaskId};
 
 /// Opens directories.
-pub trait Host: Send + Sync {
+pub trait AcpHost: Send + Sync {
     /// Reads the configuration of a directory, and returns what can run there.
     fn open_dir<'a>(&'a self, cwd: &'a Path) -> BoxFuture<'a, Result<Arc<dyn HostDir>>>;
 }

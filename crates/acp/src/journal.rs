@@ -154,12 +154,12 @@ fn read_record(path: &Path) -> Option<SessionRecord> {
 pub(crate) struct HistoryWriter {
     dir: JournalDir,
     id: Uuid,
-    text: Option<(TextKind, String)>,
+    text: Option<(ChunkKind, String)>,
     lines: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TextKind {
+enum ChunkKind {
     Message,
     Thought,
 }
@@ -206,8 +206,8 @@ impl HistoryWriter {
 
     fn end_text(&mut self) {
         match self.text.take() {
-            Some((TextKind::Message, text)) => self.push(&message(&text)),
-            Some((TextKind::Thought, text)) => self.push(&thought(&text)),
+            Some((ChunkKind::Message, text)) => self.push(&message(&text)),
+            Some((ChunkKind::Thought, text)) => self.push(&thought(&text)),
             None => {}
         }
     }
@@ -220,10 +220,10 @@ impl HistoryWriter {
     }
 }
 
-fn text_of(update: &SessionUpdate) -> Option<(TextKind, &str)> {
+fn text_of(update: &SessionUpdate) -> Option<(ChunkKind, &str)> {
     let (kind, chunk) = match update {
-        SessionUpdate::AgentMessageChunk(chunk) => (TextKind::Message, chunk),
-        SessionUpdate::AgentThoughtChunk(chunk) => (TextKind::Thought, chunk),
+        SessionUpdate::AgentMessageChunk(chunk) => (ChunkKind::Message, chunk),
+        SessionUpdate::AgentThoughtChunk(chunk) => (ChunkKind::Thought, chunk),
         _ => return None,
     };
     match &chunk.content {

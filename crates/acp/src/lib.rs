@@ -8,7 +8,7 @@
 //!
 //! The protocol's own crate pairs requests with responses. A session has a directory, an agent and a [`Mode`]:
 //! `ask` and `edit` are a conversation with the agent, `task` makes a task of each prompt. What needs the
-//! configuration, the store or git is behind [`Host`].
+//! configuration, the store or git is behind [`AcpHost`].
 //!
 //! The client's files and terminals are not used: agents run in their own sandbox and access files directly.
 
@@ -36,7 +36,7 @@ mod turn;
 mod updates;
 
 pub use connection::serve;
-pub use host::{Host, HostDir, OpenAgent, TaskEvent, TaskReport, TaskRequest};
+pub use host::{AcpHost, HostDir, OpenAgent, TaskEvent, TaskReport, TaskRequest};
 pub use mode::Mode;
 pub use sessions::ServerSettings;
 pub use tool_summary::{FileEdit, ToolSummary, summarize_tool};

@@ -31,7 +31,7 @@ pub(crate) struct Session {
     running: Mutex<Option<TurnSignals>>,
     /// The writer of the running turn, for permission requests.
     pub(crate) turn_writer: Arc<Mutex<Option<TurnWriter>>>,
-    conversation: tokio::sync::Mutex<Option<Conversation>>,
+    conversation: tokio::sync::Mutex<Option<AgentConversation>>,
 }
 
 /// How a turn is ended from outside.
@@ -61,7 +61,7 @@ impl Drop for RunningTurn {
 
 /// The conversation with an agent.
 #[derive(Debug, Clone)]
-pub(crate) struct Conversation {
+pub(crate) struct AgentConversation {
     pub(crate) handle: AgentHandle,
     pub(crate) session: SessionId,
     agent: String,
@@ -202,7 +202,7 @@ impl Session {
 
     /// Returns the conversation with the current agent in the current mode: the open one, the stored one resumed,
     /// or a new one.
-    pub(crate) async fn conversation(&self) -> Result<Conversation> {
+    pub(crate) async fn conversation(&self) -> Result<AgentConversation> {
         let mut open = self.conversation.lock().await;
         let record = self.record();
         if let Some(other) = open.take_if(|open| open.agent != record.agent) {
@@ -235,7 +235,7 @@ impl Session {
             }
             None => handle.new_session(options).await?,
         };
-        let conversation = Conversation {
+        let conversation = AgentConversation {
             handle,
             session,
             agent: record.agent,

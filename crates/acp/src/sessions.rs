@@ -16,7 +16,7 @@ use windlass_core::{Clock, Error, McpServer, Result, SystemClock};
 
 use crate::content::user_message;
 use crate::error::to_protocol;
-use crate::host::{Host, HostDir};
+use crate::host::{AcpHost, HostDir};
 use crate::journal::{JournalDir, SessionRecord};
 use crate::link::ClientLink;
 use crate::mode::Mode;
@@ -41,7 +41,7 @@ pub struct ServerSettings {
 
 /// The sessions of a connection.
 pub(crate) struct Sessions {
-    host: Arc<dyn Host>,
+    host: Arc<dyn AcpHost>,
     settings: ServerSettings,
     journal: JournalDir,
     open: Mutex<HashMap<String, Arc<Session>>>,
@@ -50,7 +50,7 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    pub(crate) fn new(host: Arc<dyn Host>, settings: ServerSettings) -> Self {
+    pub(crate) fn new(host: Arc<dyn AcpHost>, settings: ServerSettings) -> Self {
         Self {
             host,
             journal: JournalDir::new(settings.journal.clone()),

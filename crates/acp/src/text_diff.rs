@@ -2,7 +2,7 @@
 
 /// The changed parts of one file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct FileDiff {
+pub(crate) struct TextDiff {
     /// The path in the header of the diff, if there is one.
     pub(crate) path: Option<String>,
     /// The text before; `None` if the file is new.
@@ -13,13 +13,13 @@ pub(crate) struct FileDiff {
 
 /// Parses a unified diff or a patch with `*** Update File:` headers, of one or more files. Only the changed parts
 /// and their context are known, not the whole files.
-pub(crate) fn parse(diff: &str) -> Vec<FileDiff> {
-    let mut files: Vec<FileDiff> = Vec::new();
+pub(crate) fn parse(diff: &str) -> Vec<TextDiff> {
+    let mut files: Vec<TextDiff> = Vec::new();
     let mut is_new = false;
     for line in diff.lines() {
         if let Some(path) = header_path(line) {
             let is_new_file = line.starts_with("*** Add File:") || std::mem::take(&mut is_new);
-            files.push(FileDiff {
+            files.push(TextDiff {
                 path: Some(path),
                 old: (!is_new_file).then(String::new),
                 new: String::new(),
@@ -29,9 +29,9 @@ pub(crate) fn parse(diff: &str) -> Vec<FileDiff> {
         } else if !is_other_header(line) {
             if files.is_empty() {
                 let old = Some(String::new());
-                files.push(FileDiff {
+                files.push(TextDiff {
                     old,
-                    ..FileDiff::default()
+                    ..TextDiff::default()
                 });
             }
             if let Some(file) = files.last_mut() {
@@ -42,7 +42,7 @@ pub(crate) fn parse(diff: &str) -> Vec<FileDiff> {
     files
 }
 
-fn push_line(file: &mut FileDiff, line: &str) {
+fn push_line(file: &mut TextDiff, line: &str) {
     let (on_old, on_new, text) = match line.split_at_checked(1) {
         Some(("-", text)) => (true, false, text),
         Some(("+", text)) => (false, true, text),
@@ -117,7 +117,7 @@ mod tests {
         let files = parse("@@ -1 +1 @@\n-a\n+b\n");
         assert_eq!(
             files[0],
-            FileDiff {
+            TextDiff {
                 path: None,
                 old: Some("a\n".to_owned()),
                 new: "b\n".to_owned()

@@ -179,7 +179,7 @@ fn codex_change(change: &Value, paths: &Paths) -> Vec<Diff> {
 /// Returns the diffs of a patch. `path` is used for a file without a header.
 fn patched(patch: &str, path: Option<&str>, paths: &Paths) -> Vec<Diff> {
     let files = text_diff::parse(patch).into_iter();
-    let diff = |file: text_diff::FileDiff| {
+    let diff = |file: text_diff::TextDiff| {
         let path = path.map(str::to_owned).or(file.path)?;
         Some(Diff::new(paths.resolve(&path), file.new).old_text(file.old))
     };

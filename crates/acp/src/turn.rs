@@ -12,7 +12,7 @@ use crate::content;
 use crate::error;
 use crate::paths::Paths;
 use crate::permission::TurnWriter;
-use crate::session::{Conversation, RunningTurn, Session, TurnSignals};
+use crate::session::{AgentConversation, RunningTurn, Session, TurnSignals};
 use crate::updates::UpdateWriter;
 
 /// How long an agent may take to end a cancelled turn. Then its processes are killed.
@@ -34,7 +34,7 @@ pub(crate) async fn run(turn: &RunningTurn, text: String) -> Result<PromptRespon
     };
     let writer = TurnWriter::new(UpdateWriter::new(*number, Paths::in_dir(&session.cwd)));
     *session.turn_writer.lock() = Some(writer.clone());
-    let Conversation {
+    let AgentConversation {
         handle,
         session: id,
         ..
@@ -55,7 +55,7 @@ pub(crate) async fn run(turn: &RunningTurn, text: String) -> Result<PromptRespon
 /// Sends the events of the turn to the client. Returns the terminal event, or `None` if the turn was cancelled.
 async fn follow(
     session: &Session,
-    conversation: &Conversation,
+    conversation: &AgentConversation,
     mut events: EventReceiver,
     writer: &TurnWriter,
     signals: &TurnSignals,

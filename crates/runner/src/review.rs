@@ -70,7 +70,7 @@ pub async fn review_change(
     );
     let request = call(agent, "review", prompt, schema());
     let value = structured_call(agent, request, options.read_only()).await?;
-    let answer: Answer =
+    let answer: ReviewAnswer =
         serde_json::from_value(value.clone()).map_err(|error| PlanError::Invalid {
             problem: error.to_string(),
             answer: truncate_end(&value.to_string(), 2000),
@@ -79,8 +79,8 @@ pub async fn review_change(
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    verdict: Verdict,
+struct ReviewAnswer {
+    verdict: ReviewVerdict,
     summary: String,
     #[serde(default)]
     comments: Vec<AnswerComment>,
@@ -88,7 +88,7 @@ struct Answer {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Verdict {
+enum ReviewVerdict {
     Comment,
     RequestChanges,
 }
@@ -103,7 +103,7 @@ struct AnswerComment {
 
 /// Places the comments in the diff. A line that it does not show becomes a comment on the file, and a file that
 /// it does not contain a part of the text: nothing that the agent found is lost.
-fn placed(answer: Answer, diff: &str) -> AgentReview {
+fn placed(answer: ReviewAnswer, diff: &str) -> AgentReview {
     let lines = DiffLines::parse(diff);
     let mut text = truncate_end(answer.summary.trim(), MAX_SUMMARY_BYTES);
     let mut comments = Vec::new();
@@ -141,7 +141,7 @@ fn placed(answer: Answer, diff: &str) -> AgentReview {
     let is_empty = text.is_empty() && comments.is_empty();
     AgentReview {
         decision: match answer.verdict {
-            Verdict::RequestChanges if !is_empty => ReviewDecision::RequestChanges,
+            ReviewVerdict::RequestChanges if !is_empty => ReviewDecision::RequestChanges,
             _ => ReviewDecision::Comment,
         },
         text: if is_empty {
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn an_agent_cannot_approve() {
         let answer = json!({"verdict": "approve", "summary": "Fine."});
-        assert!(serde_json::from_value::<Answer>(answer).is_err());
+        assert!(serde_json::from_value::<ReviewAnswer>(answer).is_err());
         assert!(!schema().to_string().contains("approve"));
         let empty = json!({"verdict": "request_changes", "summary": " "});
         let review = placed(serde_json::from_value(empty).unwrap(), DIFF);

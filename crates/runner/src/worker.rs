@@ -177,7 +177,7 @@ impl Worker {
     }
 
     /// Lands the next changes of one queue.
-    fn land(&self, stop: CancellationToken) -> Option<BoxFuture<'static, LandingOutcome>> {
+    fn land(&self, stop: CancellationToken) -> Option<BoxFuture<'static, LandingReports>> {
         let lander = self.lander.clone()?;
         Some(Box::pin(async move {
             lander.enqueue_due().await?;
@@ -198,7 +198,7 @@ impl Worker {
 type ClaimOutcome = (Result<Option<ClaimedTask>, Error>, PoolPermit);
 
 /// The reports of one look at the landing queues.
-type LandingOutcome = Result<Vec<LandingReport>, Error>;
+type LandingReports = Result<Vec<LandingReport>, Error>;
 
 /// One run of a worker.
 struct WorkerRun<'a> {
@@ -208,7 +208,7 @@ struct WorkerRun<'a> {
     claiming: Option<BoxFuture<'static, ClaimOutcome>>,
     reclaiming: Option<BoxFuture<'static, usize>>,
     waiting: Option<BoxFuture<'static, u64>>,
-    landing: Option<BoxFuture<'static, LandingOutcome>>,
+    landing: Option<BoxFuture<'static, LandingReports>>,
     /// The last look at the landing queues found nothing that can land now.
     nothing_to_land: bool,
     /// The last sequence number that this worker knows.
@@ -312,7 +312,7 @@ impl WorkerRun<'_> {
         Ok(())
     }
 
-    fn on_landed(&mut self, landed: LandingOutcome) {
+    fn on_landed(&mut self, landed: LandingReports) {
         let reports = landed.unwrap_or_else(|error| {
             tracing::warn!(%error, "landing failed");
             Vec::new()

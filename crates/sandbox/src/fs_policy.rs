@@ -11,7 +11,7 @@ use crate::host::Host;
 use crate::network::Network;
 use crate::path_lists;
 use crate::profile::{Profile, ProfileKind};
-use crate::repository::Repository;
+use crate::repository::RepositoryPaths;
 use crate::working_dir;
 
 /// The access to a path and everything under it.
@@ -41,7 +41,7 @@ pub(crate) struct FsPolicy {
     /// The working directory, if it is writable and therefore has paths to protect.
     pub(crate) protected_dir: Option<PathBuf>,
     /// The paths of git that belong to the working directory.
-    pub(crate) repository: Repository,
+    pub(crate) repository: RepositoryPaths,
     /// Windlass's own directories, which may not exist.
     pub(crate) own_dirs: Vec<PathBuf>,
     /// The initial working directory of the process.
@@ -59,7 +59,7 @@ impl FsPolicy {
             secrets: BTreeSet::new(),
             access: profile.access,
             protected_dir: None,
-            repository: Repository::default(),
+            repository: RepositoryPaths::default(),
             own_dirs: host.own_dirs().to_vec(),
             cwd,
             network: profile.network.clone(),

@@ -45,7 +45,7 @@ pub(crate) struct InitRequest {
     /// Directories on disk that the command can write to.
     pub(crate) written_dirs: Vec<OsString>,
     /// What to clean up when the command has ended.
-    pub(crate) cleanup: Cleanup,
+    pub(crate) cleanup: CleanupPlan,
     /// The file that keeps a copy of `cleanup` on disk while the command runs.
     pub(crate) record: Option<OsString>,
 }
@@ -78,7 +78,7 @@ pub(crate) enum PortRule {
 
 /// What one sandbox has to clean up.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Cleanup {
+pub(crate) struct CleanupPlan {
     /// The working directory, which other sandboxes may use at the same time.
     pub(crate) working_dir: Option<OsString>,
     pub(crate) items: Vec<CleanupItem>,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{UnixStream, unix::pipe};
-use tokio::process::{Child as Process, Command};
+use tokio::process::{self, Command};
 
 use crate::child::{Child, ChildControl, Stderr};
 use crate::error::{Error, Result};
@@ -105,7 +105,7 @@ fn start_proxy(
     clippy::disallowed_methods,
     reason = "the sandbox is the crate that starts processes"
 )]
-fn start_init(argv: &[OsString], lifeline: StdStream) -> io::Result<Process> {
+fn start_init(argv: &[OsString], lifeline: StdStream) -> io::Result<process::Child> {
     let (program, args) = argv
         .split_first()
         .ok_or_else(|| io::Error::other("no init program"))?;

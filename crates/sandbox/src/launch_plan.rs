@@ -9,7 +9,9 @@ use tempfile::TempDir;
 
 use crate::error::{Error, Result};
 use crate::fs_policy::{Access, FsPolicy};
-use crate::init_protocol::{Cleanup, CleanupItem, Confinement, InitRequest, KillScope, PortRule};
+use crate::init_protocol::{
+    CleanupItem, CleanupPlan, Confinement, InitRequest, KillScope, PortRule,
+};
 use crate::isolation::Isolation;
 use crate::mechanism::Mechanism;
 use crate::network::{Network, NetworkPlan, Upstream};
@@ -63,7 +65,7 @@ impl LaunchPlan {
             limits: isolation.limits.apply(policy.kind),
             private_dirs: Vec::new(),
             written_dirs: written_dirs(&policy, &dirs),
-            cleanup: Cleanup {
+            cleanup: CleanupPlan {
                 working_dir: None,
                 items: dirs.cleanup_items(),
             },

@@ -8,7 +8,7 @@ use windlass_core::DirAccess;
 use crate::fs_policy::{Access, FsPolicy};
 use crate::home_paths::{HOME_PATHS, HOME_SECRETS};
 use crate::host::Host;
-use crate::repository::Repository;
+use crate::repository::RepositoryPaths;
 use crate::{links, path_lists};
 
 impl FsPolicy {
@@ -75,7 +75,7 @@ impl FsPolicy {
         let mut outside: Vec<PathBuf> = self.own_dirs.clone();
         outside.push(host.home().to_owned());
         outside.extend(path_lists::TEMP_DIRS.iter().map(PathBuf::from));
-        self.repository = Repository::find(&self.cwd, host.home(), &outside);
+        self.repository = RepositoryPaths::find(&self.cwd, host.home(), &outside);
         for dir in self.repository.readable.clone() {
             self.show(&dir);
         }
@@ -122,11 +122,11 @@ mod tests {
     use super::*;
     use crate::profile::Profile;
 
-    struct Fixture {
+    struct HomeFixture {
         dir: tempfile::TempDir,
     }
 
-    impl Fixture {
+    impl HomeFixture {
         fn new(names: &[&str]) -> Self {
             let fixture = Self {
                 dir: tempfile::tempdir().unwrap(),
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn deepest_rule_applies() {
-        let home = Fixture::new(&[".cargo/registry", ".ssh", "project", ".npm"]);
+        let home = HomeFixture::new(&[".cargo/registry", ".ssh", "project", ".npm"]);
         std::fs::write(home.path(".cargo/credentials.toml"), "").unwrap();
         for (path, access) in [
             ("", Access::Private),
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn toolchain_in_working_dir_stays_writable() {
-        let home = Fixture::new(&["project/cargo"]);
+        let home = HomeFixture::new(&["project/cargo"]);
         let toolchain = home.path("project/cargo");
         let variables = [("CARGO_HOME", toolchain.display().to_string())];
         let policy = home.policy(Profile::test(), &variables);
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn linked_path_stays_reachable_under_both_names() {
-        let home = Fixture::new(&["project", "dotfiles/git"]);
+        let home = HomeFixture::new(&["project", "dotfiles/git"]);
         std::fs::create_dir(home.path(".config")).unwrap();
         symlink(home.path("dotfiles/git"), home.path(".config/git")).unwrap();
         let policy = home.policy(Profile::agent(), &[]);
@@ -196,7 +196,7 @@ mod tests {
     /// The agent of an earlier run may have replaced the directory.
     #[test]
     fn p16_link_on_the_path_does_not_expose_its_target() {
-        let home = Fixture::new(&["project", "other/lib", "other/bin", ".ssh"]);
+        let home = HomeFixture::new(&["project", "other/lib", "other/bin", ".ssh"]);
         symlink(home.path("other/bin"), home.path("project/bin")).unwrap();
         symlink(home.path(".ssh"), home.path("cargo")).unwrap();
         let variables = [
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn program_directory_on_the_path_does_not_expose_projects() {
-        let home = Fixture::new(&["project", "work/bin", "sdk/bin", "sdk/lib", "tree/bin"]);
+        let home = HomeFixture::new(&["project", "work/bin", "sdk/bin", "sdk/lib", "tree/bin"]);
         std::fs::create_dir_all(home.path("tree/.git")).unwrap();
         std::fs::create_dir_all(home.path("tree/lib")).unwrap();
         let dirs = ["work/bin", "sdk/bin", "tree/bin"].map(|name| home.path(name));
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn p16_own_directories_stay_hidden_whatever_is_readable() {
-        let home = Fixture::new(&["project", ".local/state/windlass", ".config/windlass"]);
+        let home = HomeFixture::new(&["project", ".local/state/windlass", ".config/windlass"]);
         for readable in [".local", ".local/state/windlass", ""] {
             let profile = Profile::agent().read(home.path(readable));
             let policy = home.policy(profile, &[]);
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn p16_read_only_directory_has_no_writable_part() {
-        let home = Fixture::new(&["project/state", ".windlass", "project/.windlass"]);
+        let home = HomeFixture::new(&["project/state", ".windlass", "project/.windlass"]);
         let profile = Profile::agent()
             .state(home.path("project/state"))
             .write(home.path("project"))

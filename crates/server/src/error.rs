@@ -208,6 +208,9 @@ impl From<StoreError> for ApiError {
     }
 }
 
+/// The result of a request that is answered with JSON.
+pub(crate) type ApiResult<T> = Result<JsonResponse<T>, ApiError>;
+
 /// A value as JSON without control or invisible characters, so that it is safe on a terminal.
 #[derive(Debug)]
 pub(crate) struct JsonResponse<T>(pub(crate) T);

@@ -4,7 +4,7 @@
 //! scope. Every request passes the guard first, which checks host, origin, token and size. Events go from the store through one pump into a bounded ring,
 //! and from there to every WebSocket; a subscriber that is too slow affects only itself.
 //!
-//! [`McpServer`] serves the same operations to an MCP client on a pair of pipes.
+//! [`McpStdioServer`] serves the same operations to an MCP client on a pair of pipes.
 //!
 //! Not part of this crate: git and agents, which are delegated to [`HostOps`], and encryption, which needs a
 //! proxy.
@@ -38,7 +38,7 @@ pub use candidates::{CandidateRow, candidate_rows};
 pub use event_text::{brief, event_line};
 pub use host_ops::{AgentCard, AgentHealth, AskAnswer, AskRequest, HostOps, HostOpsError};
 pub use limits::ServerLimits;
-pub use mcp::{McpAccess, McpServer, McpServerError};
+pub use mcp::{McpAccess, McpServerError, McpStdioServer};
 pub use server::{RunningServer, Server, ServerError};
 pub use token::Token;
 pub use trace_sink::StoreTraceSink;

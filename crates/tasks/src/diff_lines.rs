@@ -40,7 +40,7 @@ impl PlacedLine<'_> {
 pub fn placed_lines(diff: &str) -> Vec<PlacedLine<'_>> {
     let mut placed = Vec::new();
     let mut path: Option<Arc<str>> = None;
-    let (mut old, mut new) = (Side::default(), Side::default());
+    let (mut old, mut new) = (HunkSide::default(), HunkSide::default());
     for text in diff.lines() {
         let mut line = PlacedLine {
             text,
@@ -77,12 +77,12 @@ pub fn placed_lines(diff: &str) -> Vec<PlacedLine<'_>> {
 
 /// One side of a hunk: the number of its next line, and how many follow.
 #[derive(Debug, Default)]
-struct Side {
+struct HunkSide {
     next: u32,
     left: u32,
 }
 
-impl Side {
+impl HunkSide {
     fn step(&mut self) -> Option<u32> {
         let number = self.next;
         self.left = self.left.checked_sub(1)?;
@@ -92,13 +92,13 @@ impl Side {
 }
 
 /// Parses `-1,3 +1,4 @@ …`.
-fn ranges(text: &str) -> Option<(Side, Side)> {
+fn ranges(text: &str) -> Option<(HunkSide, HunkSide)> {
     let mut fields = text.split(' ');
     let old = fields.next()?.strip_prefix('-')?;
     let new = fields.next()?.strip_prefix('+')?;
     let side = |text: &str| {
         let (next, left) = text.split_once(',').unwrap_or((text, "1"));
-        Some(Side {
+        Some(HunkSide {
             next: next.parse().ok()?,
             left: left.parse().ok()?,
         })

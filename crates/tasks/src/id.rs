@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Defines ids. Their JSON and their text are those of the integer.
 macro_rules! ids {
-    ($($(#[$doc:meta])* $name:ident($integer:ty);)+) => {$(
+    ($($(#[$doc:meta])* pub struct $name:ident($integer:ty);)+) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
@@ -44,35 +44,35 @@ macro_rules! ids {
 
 ids! {
     /// The id of a task within its store.
-    TaskId(i64);
+    pub struct TaskId(i64);
     /// The id of a project within its store.
-    ProjectId(i64);
+    pub struct ProjectId(i64);
     /// The id of a parent issue within its store.
-    IssueId(i64);
+    pub struct IssueId(i64);
     /// The id of a question that a task needs answered.
-    BlockerId(i64);
+    pub struct BlockerId(i64);
     /// The id of a stored permission request.
-    ApprovalId(i64);
+    pub struct ApprovalId(i64);
     /// The id of a test result.
-    TestResultId(i64);
+    pub struct TestResultId(i64);
     /// The id of a correction.
-    CorrectionId(i64);
+    pub struct CorrectionId(i64);
     /// The id of a message to a task.
-    MessageId(i64);
+    pub struct MessageId(i64);
     /// The id of a review of a change.
-    ReviewId(i64);
+    pub struct ReviewId(i64);
     /// The id of an entry of a landing queue.
-    LandingId(i64);
+    pub struct LandingId(i64);
     /// The fencing token of a claim of landings. Writes of an older claim are refused.
-    LandingToken(i64);
+    pub struct LandingToken(i64);
     /// The id of a push to a remote repository.
-    PushId(i64);
+    pub struct PushId(i64);
     /// The id of a notification that is to be sent.
-    NotificationId(i64);
+    pub struct NotificationId(i64);
     /// The id of a schedule.
-    ScheduleId(i64);
+    pub struct ScheduleId(i64);
     /// The id of an access token.
-    TokenId(i64);
+    pub struct TokenId(i64);
 }
 
 /// The error of a text that is not an id.

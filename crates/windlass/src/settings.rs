@@ -11,7 +11,7 @@ use windlass_core::{AgentHandle, Error, PermissionPolicy, SecretString, SessionO
 use windlass_runner::{Plan, PlanError, PlanOptions};
 use windlass_tools::LocalTools;
 
-use crate::config::{AgentSettings, Config, Inputs, Result};
+use crate::config::{AgentKeys, Config, Inputs, Result};
 use crate::registry;
 
 /// The variable that holds the planner's key, unless the configuration names another.
@@ -52,7 +52,7 @@ pub async fn get_plan(
     task: &str,
     settings: Option<Settings>,
 ) -> std::result::Result<Plan, PlanError> {
-    let process = Process::new(settings)?;
+    let process = ProcessConfig::new(settings)?;
     let settings = &process.settings;
     settings.check_key(KEY).map_err(Error::InvalidInput)?;
     let context = process.context().await?;
@@ -74,7 +74,7 @@ pub async fn execute(
     coder_prompt: &str,
     settings: Option<Settings>,
 ) -> windlass_core::Result<ExecSummary> {
-    let process = Process::new(settings)?;
+    let process = ProcessConfig::new(settings)?;
     let context = process.context().await?;
     let tools = Arc::new(LocalTools::new(context.sandbox().clone()));
     let coder = model(process.settings.coder(), context, tools)?;
@@ -103,8 +103,8 @@ impl Settings {
 
     /// Returns the planner as an agent: a model without streaming and without tools. If it has a key, this variable
     /// holds it.
-    pub(crate) fn planner(&self, key_variable: &str) -> AgentSettings {
-        AgentSettings {
+    pub(crate) fn planner(&self, key_variable: &str) -> AgentKeys {
+        AgentKeys {
             endpoint: Some(self.turbo_host.clone()),
             model: Some(self.planner_model.clone()),
             request_timeout_secs: Some(self.request_timeout),
@@ -112,18 +112,18 @@ impl Settings {
             stream: Some(false),
             tools: Some(false),
             api_key_env: self.api_key.as_ref().map(|_| key_variable.to_owned()),
-            ..AgentSettings::default()
+            ..AgentKeys::default()
         }
     }
 
     /// Returns the coder as an agent: a model with tools.
-    pub(crate) fn coder(&self) -> AgentSettings {
-        AgentSettings {
+    pub(crate) fn coder(&self) -> AgentKeys {
+        AgentKeys {
             endpoint: Some(self.local_host.clone()),
             model: Some(self.coder_model.clone()),
             request_timeout_secs: Some(self.request_timeout),
             max_steps: Some(self.max_steps),
-            ..AgentSettings::default()
+            ..AgentKeys::default()
         }
     }
 
@@ -142,13 +142,13 @@ impl Settings {
 }
 
 /// The inputs of this process and its configuration, which is read once.
-struct Process {
+struct ProcessConfig {
     inputs: Inputs,
     config: Arc<Config>,
     settings: Settings,
 }
 
-impl Process {
+impl ProcessConfig {
     /// Reads the configuration, and from it the settings unless the caller has its own.
     fn new(settings: Option<Settings>) -> windlass_core::Result<Self> {
         let inputs = Inputs::from_process()
@@ -175,7 +175,7 @@ impl Process {
 }
 
 fn model(
-    settings: AgentSettings,
+    settings: AgentKeys,
     context: AgentContext,
     tools: Arc<dyn Toolbox>,
 ) -> windlass_core::Result<AgentHandle> {

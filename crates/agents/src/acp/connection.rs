@@ -39,7 +39,7 @@ pub(super) struct Connection {
     pub(super) router: Arc<SessionRouter>,
     client: ConnectionTo<Agent>,
     stdin: AgentStdin,
-    driver: AbortOnDrop,
+    driver: DriverTask,
     /// Whether it accepts no further turns.
     retired: AtomicBool,
     /// What the agent reported in `initialize`.
@@ -105,7 +105,7 @@ impl Connection {
                 tracing::debug!(code = error.code.value(), "an agent's connection ended");
             }
         });
-        let driver = AbortOnDrop(driver.abort_handle());
+        let driver = DriverTask(driver.abort_handle());
         let mut connection = Self {
             number,
             client: client.await.map_err(|_| disconnected_error(&agent))?,
@@ -263,9 +263,9 @@ impl Pooled for Arc<Connection> {
 
 /// The handle of the task that owns the process.
 #[derive(Debug)]
-struct AbortOnDrop(AbortHandle);
+struct DriverTask(AbortHandle);
 
-impl Drop for AbortOnDrop {
+impl Drop for DriverTask {
     fn drop(&mut self) {
         self.0.abort();
     }

@@ -7,7 +7,7 @@ use windlass_core::{
     DirAccess, McpServer, PermissionPolicy, PermissionRule, SessionId, SessionOptions, Usage,
 };
 
-use crate::program::session::Session;
+use crate::program::session::ProtocolSession;
 
 /// What sessions must have in common to share a process: its sandbox, its launch options and its purpose.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -36,7 +36,7 @@ pub(super) struct SessionLocation {
 }
 
 /// One conversation.
-pub(super) type AcpSession = Session<AcpSessionDetail>;
+pub(super) type AcpSession = ProtocolSession<AcpSessionDetail>;
 
 #[derive(Debug)]
 pub(super) struct AcpSessionDetail {

@@ -7,11 +7,11 @@ use windlass_core::{Error, Result, SessionId, SessionOptions};
 
 use super::run_context::SessionStart;
 use super::tokens::RunningTotal;
-use crate::program::session::Session;
+use crate::program::session::ProtocolSession;
 use crate::settings::check_argument;
 
 /// One conversation.
-pub(super) type CliSession = Session<Mutex<CliSessionState>>;
+pub(super) type CliSession = ProtocolSession<Mutex<CliSessionState>>;
 
 #[derive(Debug)]
 pub(super) struct CliSessionState {

@@ -9,20 +9,20 @@ use windlass_core::SessionOptions;
 
 /// One conversation. `T` is what only its protocol needs to know.
 #[derive(Debug)]
-pub(crate) struct Session<T> {
+pub(crate) struct ProtocolSession<T> {
     pub(crate) options: SessionOptions,
     pub(crate) cwd: PathBuf,
     pub(crate) detail: T,
-    turns: Mutex<SessionTurns>,
+    turns: Mutex<TurnCounter>,
 }
 
 #[derive(Debug, Default)]
-struct SessionTurns {
+struct TurnCounter {
     count: u64,
     stop: Arc<Notify>,
 }
 
-impl<T> Session<T> {
+impl<T> ProtocolSession<T> {
     /// Creates a session without turns.
     pub(crate) fn new(options: SessionOptions, cwd: PathBuf, detail: T) -> Self {
         Self {

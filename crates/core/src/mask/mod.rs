@@ -30,10 +30,11 @@ pub const MIN_SECRET_LEN: usize = 8;
 /// Replaces known secrets by their names: `[masked:OPENAI_API_KEY]`. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Masker {
-    needles: Option<Arc<Needles>>,
+    patterns: Option<Arc<SecretPatterns>>,
 }
 
-struct Needles {
+/// The encoded forms of the secrets.
+struct SecretPatterns {
     automaton: AhoCorasick,
     /// The replacement for each pattern of the automaton.
     replacements: Vec<String>,
@@ -46,9 +47,9 @@ struct Needles {
 impl fmt::Debug for Masker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let forms = self
-            .needles
+            .patterns
             .as_ref()
-            .map_or(0, |needles| needles.sorted.len());
+            .map_or(0, |patterns| patterns.sorted.len());
         write!(f, "Masker({forms} forms)")
     }
 }
@@ -72,10 +73,10 @@ impl Masker {
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
             .build(&sorted);
-        let needles = automaton.ok().filter(|_| !sorted.is_empty());
+        let automaton = automaton.ok().filter(|_| !sorted.is_empty());
         Self {
-            needles: needles.map(|automaton| {
-                Arc::new(Needles {
+            patterns: automaton.map(|automaton| {
+                Arc::new(SecretPatterns {
                     automaton,
                     replacements,
                     max_len: sorted.iter().map(String::len).max().unwrap_or(0),
@@ -87,18 +88,18 @@ impl Masker {
 
     /// Returns `true` if there is nothing to mask.
     pub fn is_empty(&self) -> bool {
-        self.needles.is_none()
+        self.patterns.is_none()
     }
 
     /// Returns the text with all secrets masked.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match &self.needles {
-            Some(needles) if needles.automaton.is_match(text) => {
+        match &self.patterns {
+            Some(patterns) if patterns.automaton.is_match(text) => {
                 let mut masked = String::with_capacity(text.len());
-                needles
+                patterns
                     .automaton
                     .replace_all_with(text, &mut masked, |found, _, out| {
-                        out.push_str(&needles.replacements[found.pattern()]);
+                        out.push_str(&patterns.replacements[found.pattern()]);
                         true
                     });
                 Cow::Owned(masked)
@@ -140,25 +141,25 @@ impl Masker {
 
     /// Returns the start of the longest tail of the text that may be the beginning of a secret.
     fn open_tail(&self, text: &str) -> usize {
-        let Some(needles) = &self.needles else {
+        let Some(patterns) = &self.patterns else {
             return text.len();
         };
-        let first = text.len().saturating_sub(needles.max_len - 1);
+        let first = text.len().saturating_sub(patterns.max_len - 1);
         let mut starts = (first..text.len()).filter(|at| text.is_char_boundary(*at));
-        let open = starts.find(|at| needles.has_longer(&text[*at..]));
+        let open = starts.find(|at| patterns.has_longer(&text[*at..]));
         open.unwrap_or(text.len())
     }
 
     /// Returns the end of the match that starts before this position and ends after it, if there is one.
     fn match_across(&self, text: &str, at: usize) -> Option<usize> {
-        let needles = self.needles.as_ref()?;
-        let mut matches = needles.automaton.find_iter(text);
+        let patterns = self.patterns.as_ref()?;
+        let mut matches = patterns.automaton.find_iter(text);
         let across = matches.find(|found| found.start() < at && at < found.end());
         across.map(|found| found.end())
     }
 }
 
-impl Needles {
+impl SecretPatterns {
     /// Returns `true` if a form starts with this text and is longer.
     fn has_longer(&self, text: &str) -> bool {
         let next = self.sorted.partition_point(|form| form.as_str() <= text);

@@ -146,8 +146,9 @@ fn reasons(others: &[Task]) -> String {
     reasons.join("; ")
 }
 
+/// The answer of the judge.
 #[derive(Deserialize)]
-struct Verdict {
+struct JudgeChoice {
     winner: TaskId,
     reason: String,
 }
@@ -181,7 +182,7 @@ async fn ask(
     judge: &str,
     rubric: Option<&str>,
     proved: &[&Candidate],
-) -> AttemptResult<Verdict> {
+) -> AttemptResult<JudgeChoice> {
     let runner = attempt.runner;
     let agent = attempt.agent_named(judge)?;
     let mut listed = String::new();

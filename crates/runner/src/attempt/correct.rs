@@ -8,8 +8,8 @@ use windlass_tasks::{
 
 use super::commit_message::commit_message;
 use super::conflict::unresolved_files;
-use super::edit::{Edit, Editor};
-use super::verdict::{GreenVerdict, TestRules, Verdict, judge};
+use super::edit::{AgentEdit, Editor};
+use super::verdict::{ChangeVerdict, GreenVerdict, TestRules, judge};
 use super::{AttemptContext, AttemptError, AttemptResult, prompts, questions, retry_transient};
 use crate::template::truncate_end;
 
@@ -52,7 +52,7 @@ struct FailedTests {
 }
 
 /// The outcome of applying the change of an outdated task.
-pub(super) enum EarlierChange {
+pub(super) enum OutdatedChange {
     /// It passes on the new base, so no agent is needed.
     Passed(Box<VerifiedChange>),
     /// An agent works on the task, for this reason if the task is outdated.
@@ -64,19 +64,19 @@ pub(super) async fn verify_earlier_change(
     attempt: &AttemptContext<'_>,
     working_copy: &dyn WorkingCopy,
     baseline: Option<&Baseline>,
-) -> AttemptResult<EarlierChange> {
+) -> AttemptResult<OutdatedChange> {
     let has_requests = attempt.task.review == Some(ReviewDecision::RequestChanges);
     if !attempt.task.outdated || has_requests {
-        return Ok(EarlierChange::NeedsAgent(None));
+        return Ok(OutdatedChange::NeedsAgent(None));
     }
     let problem = match working_copy.start() {
         StartPoint::Change => {
-            let edit = Edit {
+            let edit = AgentEdit {
                 description: "Brought up to date with the changes that it builds on.".to_owned(),
-                ..Edit::default()
+                ..AgentEdit::default()
             };
             match check(attempt, working_copy, baseline, &edit).await? {
-                CheckOutcome::Passed(verified) => return Ok(EarlierChange::Passed(verified)),
+                CheckOutcome::Passed(verified) => return Ok(OutdatedChange::Passed(verified)),
                 CheckOutcome::NoChange(_) => {
                     "The new base has its whole change already.".to_owned()
                 }
@@ -90,7 +90,7 @@ pub(super) async fn verify_earlier_change(
         StartPoint::Base | StartPoint::Conflict(_) => "Its change is not in the files.".to_owned(),
     };
     attempt.report_activity("outdated", problem.clone()).await;
-    Ok(EarlierChange::NeedsAgent(Some(problem)))
+    Ok(OutdatedChange::NeedsAgent(Some(problem)))
 }
 
 /// Runs the first edit, the tests, and corrections until the change passes.
@@ -120,7 +120,7 @@ async fn self_correction(
     working_copy: &dyn WorkingCopy,
     baseline: Option<&Baseline>,
     editor: &mut Editor<'_, '_>,
-    (mut edit, mut outcome): (Edit, CheckOutcome),
+    (mut edit, mut outcome): (AgentEdit, CheckOutcome),
 ) -> AttemptResult<VerifiedChange> {
     let rounds = attempt.runner.settings.rounds;
     let mut round = 0;
@@ -164,7 +164,7 @@ async fn check(
     attempt: &AttemptContext<'_>,
     working_copy: &dyn WorkingCopy,
     baseline: Option<&Baseline>,
-    edit: &Edit,
+    edit: &AgentEdit,
 ) -> AttemptResult<CheckOutcome> {
     if let Some(why) = &edit.apply_error {
         return Ok(CheckOutcome::NotApplied(why.clone()));
@@ -208,11 +208,11 @@ async fn check(
     };
     Ok(
         match judge(rules, baseline, &check, &change.weakened_tests) {
-            Verdict::Green(verdict) => passed(Some(PassedTests {
+            ChangeVerdict::Green(verdict) => passed(Some(PassedTests {
                 check,
                 verdict: *verdict,
             })),
-            Verdict::Red(reasons) => CheckOutcome::TestsFailed(Box::new(FailedTests {
+            ChangeVerdict::Red(reasons) => CheckOutcome::TestsFailed(Box::new(FailedTests {
                 result: check.own.result,
                 change,
                 reasons,
@@ -284,7 +284,7 @@ async fn record_round(
     attempt: &AttemptContext<'_>,
     round: u32,
     problem: &CheckOutcome,
-    edit: &Edit,
+    edit: &AgentEdit,
     outcome: &CheckOutcome,
 ) -> AttemptResult<()> {
     let correction = Correction {

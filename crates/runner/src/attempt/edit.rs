@@ -32,7 +32,7 @@ const RATE_LIMIT_WAITS: [Duration; 2] = [Duration::from_secs(15), Duration::from
 
 /// One edit by an agent.
 #[derive(Debug, Default)]
-pub(super) struct Edit {
+pub(super) struct AgentEdit {
     /// The agent's analysis of the failure, in a correction.
     pub(super) analysis: Option<String>,
     /// The agent's description of the change.
@@ -104,12 +104,12 @@ impl<'a, 'r> Editor<'a, 'r> {
     }
 
     /// Runs the first edit, and the turns for what people say meanwhile.
-    pub(super) async fn first_edit(&mut self) -> AttemptResult<Edit> {
+    pub(super) async fn first_edit(&mut self) -> AttemptResult<AgentEdit> {
         let edit = self.start_edit().await?;
         self.answer_messages(edit).await
     }
 
-    async fn start_edit(&mut self) -> AttemptResult<Edit> {
+    async fn start_edit(&mut self) -> AttemptResult<AgentEdit> {
         let agent = &self.conversation.name;
         self.attempt.trace.set_agent(agent);
         self.attempt
@@ -132,13 +132,13 @@ impl<'a, 'r> Editor<'a, 'r> {
     }
 
     /// Runs a correction round, and the turns for what people say meanwhile.
-    pub(super) async fn correct(&mut self, round: u32, problem: &str) -> AttemptResult<Edit> {
+    pub(super) async fn correct(&mut self, round: u32, problem: &str) -> AttemptResult<AgentEdit> {
         let edit = self.start_correction(round, problem).await?;
         self.answer_messages(edit).await
     }
 
     /// Runs a turn for the messages of people since the last one. Returns `None` without messages.
-    pub(super) async fn answer_new_messages(&mut self) -> AttemptResult<Option<Edit>> {
+    pub(super) async fn answer_new_messages(&mut self) -> AttemptResult<Option<AgentEdit>> {
         let Some(said) = self.attempt.new_messages().await? else {
             return Ok(None);
         };
@@ -147,7 +147,7 @@ impl<'a, 'r> Editor<'a, 'r> {
     }
 
     /// Runs a turn for the messages of people during the last one, until none is left.
-    async fn answer_messages(&mut self, mut edit: Edit) -> AttemptResult<Edit> {
+    async fn answer_messages(&mut self, mut edit: AgentEdit) -> AttemptResult<AgentEdit> {
         for _ in 0..MAX_MESSAGE_TURNS {
             let Some(said) = self.attempt.new_messages().await? else {
                 break;
@@ -187,7 +187,7 @@ impl<'a, 'r> Editor<'a, 'r> {
         self.attempt.report_activity("agent", message).await;
     }
 
-    async fn answer(&mut self, said: &str) -> AttemptResult<Edit> {
+    async fn answer(&mut self, said: &str) -> AttemptResult<AgentEdit> {
         if self.uses_tools() {
             let full = self.full_prompt(said);
             self.edit_in_place(said, &full, None).await
@@ -196,7 +196,7 @@ impl<'a, 'r> Editor<'a, 'r> {
         }
     }
 
-    async fn start_correction(&mut self, round: u32, problem: &str) -> AttemptResult<Edit> {
+    async fn start_correction(&mut self, round: u32, problem: &str) -> AttemptResult<AgentEdit> {
         let rounds = self.attempt.runner.settings.rounds;
         let correction = prompts::correction(round, rounds, problem);
         if self.uses_tools() {
@@ -208,7 +208,7 @@ impl<'a, 'r> Editor<'a, 'r> {
     }
 
     /// Requests complete files again, with the failures. A small model gets no diff: it would copy it into the file.
-    async fn regenerate(&mut self, correction: &str) -> AttemptResult<Edit> {
+    async fn regenerate(&mut self, correction: &str) -> AttemptResult<AgentEdit> {
         let files = self.file_excerpts().await;
         let first = self.prompt_context.generate_prompt(&files);
         let prompt = if self.has_tools {
@@ -231,17 +231,17 @@ impl<'a, 'r> Editor<'a, 'r> {
         prompt: &str,
         full_prompt: &str,
         analysis: Option<&str>,
-    ) -> AttemptResult<Edit> {
+    ) -> AttemptResult<AgentEdit> {
         let had_session = self.conversation.is_open();
         let mut result = self.turn(prompt).await?;
         if had_session && result.as_ref().is_err_and(|error| error.orphaned) {
             result = self.turn(full_prompt).await?;
         }
         self.record_session().await;
-        Ok(Edit {
+        Ok(AgentEdit {
             analysis: analysis.map(str::to_owned),
             description: result?.text,
-            ..Edit::default()
+            ..AgentEdit::default()
         })
     }
 
@@ -323,7 +323,7 @@ impl<'a, 'r> Editor<'a, 'r> {
         prompt: String,
         schema: Value,
         shown: &[FileExcerpt],
-    ) -> AttemptResult<Edit> {
+    ) -> AttemptResult<AgentEdit> {
         let task = call(&self.conversation.agent, "generate_code", prompt, schema);
         let timeout = Some(self.attempt.runner.settings.generate_timeout);
         let mut observer = AttemptObserver::new(self.attempt);
@@ -336,9 +336,9 @@ impl<'a, 'r> Editor<'a, 'r> {
             Ok(structured) => structured,
             // A model that could also use its tools gets another round.
             Err(failed) if self.has_tools && failed.is_unusable() => {
-                return Ok(Edit {
+                return Ok(AgentEdit {
                     apply_error: Some(failed.error.to_string()),
-                    ..Edit::default()
+                    ..AgentEdit::default()
                 });
             }
             Err(failed) => return Err(failed.into()),
@@ -353,10 +353,10 @@ impl<'a, 'r> Editor<'a, 'r> {
             generated.choose_actions(self.working_copy).await?;
             let apply_error = generated.problem(shown);
             if apply_error.is_some() {
-                return Ok(Edit {
+                return Ok(AgentEdit {
                     apply_error,
                     description: generated.explanation,
-                    ..Edit::default()
+                    ..AgentEdit::default()
                 });
             }
         }
@@ -368,7 +368,7 @@ impl<'a, 'r> Editor<'a, 'r> {
             Err(error) if error.retry().is_worthwhile() => return Err(error.into()),
             Err(error) => Some(error.to_string()),
         };
-        Ok(Edit {
+        Ok(AgentEdit {
             analysis: generated.error_analysis,
             description: generated.explanation,
             changes,

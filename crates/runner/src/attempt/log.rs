@@ -18,20 +18,20 @@ enum LogEntry {
     Flush(oneshot::Sender<()>),
 }
 
-/// The sender side of the event log.
-pub(crate) struct EventLog {
+/// The sender side of the log of an attempt.
+pub(crate) struct AttemptLog {
     queue: mpsc::Sender<LogEntry>,
 }
 
 /// The receiver side, which writes to the store.
-pub(super) struct EventLogWriter {
+pub(super) struct AttemptLogWriter {
     queue: mpsc::Receiver<LogEntry>,
 }
 
-impl EventLog {
-    pub(super) fn new() -> (Self, EventLogWriter) {
+impl AttemptLog {
+    pub(super) fn new() -> (Self, AttemptLogWriter) {
         let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
-        (Self { queue: sender }, EventLogWriter { queue: receiver })
+        (Self { queue: sender }, AttemptLogWriter { queue: receiver })
     }
 
     /// Queues a message. If the writer has failed, the attempt is ending and the message is dropped.
@@ -48,7 +48,7 @@ impl EventLog {
     }
 }
 
-impl EventLogWriter {
+impl AttemptLogWriter {
     /// Writes messages until the sender side is dropped or the store rejects a write.
     pub(super) async fn run(mut self, runner: &Runner, at: AttemptRef) -> AttemptError {
         let mut entries = Vec::with_capacity(MAX_BATCH);

@@ -52,11 +52,11 @@ pub(crate) use structured_call::{StructuredCallError, call};
 pub(crate) use supervise::run;
 pub use supervise::trace_id;
 pub(crate) use turn::Conversation;
-pub(crate) use verdict::{TestRules, Verdict, judge};
+pub(crate) use verdict::{ChangeVerdict, TestRules, judge};
 
 use agents::AttemptAgents;
 use budget::BudgetTracker;
-use log::EventLog;
+use log::AttemptLog;
 use messages::MessageCursor;
 use trace::AttemptTrace;
 
@@ -68,7 +68,7 @@ pub(crate) struct AttemptContext<'a> {
     pub(crate) task: Task,
     pub(crate) project: Project,
     pub(crate) at: AttemptRef,
-    pub(crate) log: EventLog,
+    pub(crate) log: AttemptLog,
     pub(crate) trace: AttemptTrace,
     pub(crate) budget: BudgetTracker,
     /// The agents of the attempt. They end with it.

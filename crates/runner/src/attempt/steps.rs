@@ -7,7 +7,7 @@ use windlass_tasks::{
 
 use super::base::open;
 use super::choose::choose;
-use super::correct::{EarlierChange, edit_until_passing, verify_earlier_change};
+use super::correct::{OutdatedChange, edit_until_passing, verify_earlier_change};
 use super::edit::Editor;
 use super::prompts::PromptContext;
 use super::publish::{publish, recover};
@@ -30,8 +30,8 @@ pub(super) async fn run_steps(attempt: &AttemptContext<'_>) -> AttemptResult<Fin
     };
     let baseline = baseline(attempt, working_copy).await?;
     let verified = match verify_earlier_change(attempt, working_copy, baseline.as_ref()).await? {
-        EarlierChange::Passed(verified) => *verified,
-        EarlierChange::NeedsAgent(problem) => {
+        OutdatedChange::Passed(verified) => *verified,
+        OutdatedChange::NeedsAgent(problem) => {
             let baseline = baseline.as_ref();
             let mut context = prompt_context(attempt, working_copy, baseline).await?;
             context.outdated = problem;

@@ -16,7 +16,7 @@ use super::budget::BudgetTracker;
 use super::conflict::merge_question;
 use super::keep::while_renewing;
 use super::lease::{Lease, LeaseLoss};
-use super::log::EventLog;
+use super::log::AttemptLog;
 use super::retry::{backoff, is_transient};
 use super::trace::{AttemptTrace, some_usage};
 use super::{AttemptContext, AttemptError, FinishedWork, steps};
@@ -49,7 +49,7 @@ impl AttemptEnd {
 
 /// Runs an attempt at a claimed task to its end.
 pub(crate) async fn run(runner: &Runner, claimed: ClaimedTask, signals: StopSignals) -> TaskResult {
-    let (log, log_writer) = EventLog::new();
+    let (log, log_writer) = AttemptLog::new();
     let at = claimed.claimed.attempt;
     let mut attempt = AttemptContext {
         runner,

@@ -22,7 +22,7 @@ pub(crate) struct TestRules<'a> {
 
 /// The verdict over a tested change.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum ChangeVerdict {
     Green(Box<GreenVerdict>),
     /// The reasons in addition to the exit code of the test command, each as a sentence.
     Red(Vec<String>),
@@ -54,12 +54,12 @@ pub(crate) fn judge(
     baseline: &Baseline,
     check: &Check,
     weakened: &[String],
-) -> Verdict {
+) -> ChangeVerdict {
     let before = &baseline.result;
     let cases = case_changes(before, &check.own);
     let reasons = red_reasons(rules, before, &check.own, cases.as_ref());
     if !reasons.is_empty() || is_unexplained_failure(before, &check.own.result, cases.as_ref()) {
-        return Verdict::Red(reasons);
+        return ChangeVerdict::Red(reasons);
     }
     let base_cases = match &check.base_tests {
         BaseTests::Same => cases.clone(),
@@ -77,7 +77,7 @@ pub(crate) fn judge(
         warnings.extend(weakened.map(|text| Warning::new(WarningKind::RemovedTests, text)));
     }
     warnings.extend(check.warnings.iter().cloned());
-    Verdict::Green(Box::new(GreenVerdict {
+    ChangeVerdict::Green(Box::new(GreenVerdict {
         warnings,
         cases,
         base_cases,

@@ -3,7 +3,7 @@
 use windlass_tasks::{ClaimedLandings, Landing, LandingOutcome, Project, StoreError};
 
 use super::lease::LandingLease;
-use super::verify::Candidate;
+use super::verify::LandingChange;
 use super::{Lander, LandingReport, LandingResult};
 use crate::attempt::{one_line, retry_transient};
 
@@ -102,12 +102,12 @@ pub(super) fn conflict(target: &str, files: &[String]) -> String {
 }
 
 /// Names a task in a commit message. A title may have several lines, which could look like trailers.
-fn named(change: &Candidate) -> String {
+fn named(change: &LandingChange) -> String {
     format!("task {}: {}", change.task.id, one_line(&change.task.title))
 }
 
 /// Returns the message of a merge commit.
-pub(super) fn message(changes: &[Candidate]) -> String {
+pub(super) fn message(changes: &[LandingChange]) -> String {
     let mut text = match changes {
         [change] => format!("Land {}\n", named(change)),
         changes => {

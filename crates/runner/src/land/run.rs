@@ -7,7 +7,7 @@ use windlass_tasks::{
 
 use super::claimed::{LandingError, LandingRun, RunResult, conflict, message};
 use super::lease::LandingLease;
-use super::verify::{Candidate, TestVerdict, test};
+use super::verify::{LandingChange, LandingVerdict, test};
 use super::{Lander, LandingReport, LandingResult};
 use crate::attempt::retry_transient;
 
@@ -33,7 +33,7 @@ enum Tried {
 }
 
 /// What one round over the changes gave.
-enum Round {
+enum RoundOutcome {
     Done(Vec<LandingReport>),
     /// The branch has moved meanwhile.
     Again,
@@ -69,7 +69,7 @@ impl Lander {
             changes.push(run.candidate(entry).await?);
         }
         for _ in 0..MAX_MOVES {
-            if let Round::Done(reports) = run.round(&changes).await? {
+            if let RoundOutcome::Done(reports) = run.round(&changes).await? {
                 return Ok(reports);
             }
             // The branch may have been moved by a worker that lost its lease and did not know it.
@@ -135,7 +135,7 @@ impl LandingRun<'_> {
         Ok(None)
     }
 
-    async fn candidate(&self, entry: &Landing) -> RunResult<Candidate> {
+    async fn candidate(&self, entry: &Landing) -> RunResult<LandingChange> {
         let runner = &*self.lander.runner;
         let clock = &*runner.clock;
         let task = retry_transient(clock, || runner.store.task(entry.task)).await?;
@@ -157,7 +157,7 @@ impl LandingRun<'_> {
                 self.project.root.display()
             )));
         };
-        Ok(Candidate {
+        Ok(LandingChange {
             entry: entry.clone(),
             task,
             proof,
@@ -166,7 +166,7 @@ impl LandingRun<'_> {
     }
 
     /// Lands as many of the first changes as are green together.
-    async fn round(&self, changes: &[Candidate]) -> RunResult<Round> {
+    async fn round(&self, changes: &[LandingChange]) -> RunResult<RoundOutcome> {
         let mut count = changes.len();
         loop {
             match self.attempt(&changes[..count]).await? {
@@ -179,22 +179,24 @@ impl LandingRun<'_> {
                         let (entry, commit) = (&change.entry, &change.commit);
                         reports.push(self.landed(entry, commit, false).await?);
                     }
-                    return Ok(Round::Done(reports));
+                    return Ok(RoundOutcome::Done(reports));
                 }
                 Tried::NotNow(why) => {
                     let waits = LandingResult::Waits(why);
-                    return Ok(Round::Done(vec![self.report(&changes[0].entry, waits)]));
+                    return Ok(RoundOutcome::Done(vec![
+                        self.report(&changes[0].entry, waits),
+                    ]));
                 }
                 Tried::Conflict { at: 0, files } => {
                     let reason = conflict(self.target, &files);
                     let returned = self.returned(&changes[0].entry, reason, Vec::new());
-                    return Ok(Round::Done(vec![returned.await?]));
+                    return Ok(RoundOutcome::Done(vec![returned.await?]));
                 }
                 // It is the first next time, and returned then if it conflicts with the branch.
                 Tried::Conflict { at, .. } => count = at,
                 Tried::Red { reason, cases } if count == 1 => {
                     let returned = self.returned(&changes[0].entry, reason, cases);
-                    return Ok(Round::Done(vec![returned.await?]));
+                    return Ok(RoundOutcome::Done(vec![returned.await?]));
                 }
                 Tried::Red { reason, cases } => {
                     return self.bisect(&changes[..count], (reason, cases)).await;
@@ -206,9 +208,9 @@ impl LandingRun<'_> {
     /// Finds the first change that makes the ones before it red. Those before it land; it is returned.
     async fn bisect(
         &self,
-        changes: &[Candidate],
+        changes: &[LandingChange],
         mut red: (String, Vec<String>),
-    ) -> RunResult<Round> {
+    ) -> RunResult<RoundOutcome> {
         let (mut low, mut high) = (0, changes.len());
         let mut green: Option<Box<dyn LandingCopy>> = None;
         while high - low > 1 {
@@ -225,16 +227,18 @@ impl LandingRun<'_> {
                 Tried::Contained => low = middle,
                 Tried::NotNow(why) => {
                     let waits = LandingResult::Waits(why);
-                    return Ok(Round::Done(vec![self.report(&changes[0].entry, waits)]));
+                    return Ok(RoundOutcome::Done(vec![
+                        self.report(&changes[0].entry, waits),
+                    ]));
                 }
                 // The branch has moved meanwhile.
-                Tried::Conflict { .. } => return Ok(Round::Again),
+                Tried::Conflict { .. } => return Ok(RoundOutcome::Again),
             }
         }
         let mut reports = match &green {
             Some(copy) => match self.advance(&**copy, &changes[..low]).await? {
-                Round::Done(reports) => reports,
-                Round::Again => return Ok(Round::Again),
+                RoundOutcome::Done(reports) => reports,
+                RoundOutcome::Again => return Ok(RoundOutcome::Again),
             },
             None => Vec::new(),
         };
@@ -245,11 +249,11 @@ impl LandingRun<'_> {
             let entry = &changes[low].entry;
             reports.push(self.returned(entry, red.0, red.1).await?);
         }
-        Ok(Round::Done(reports))
+        Ok(RoundOutcome::Done(reports))
     }
 
     /// Merges changes onto the branch and tests the result.
-    async fn attempt(&self, changes: &[Candidate]) -> RunResult<Tried> {
+    async fn attempt(&self, changes: &[LandingChange]) -> RunResult<Tried> {
         let commits: Vec<String> = changes.iter().map(|one| one.commit.clone()).collect();
         let message = message(changes);
         let request = MergeRequest {
@@ -265,16 +269,20 @@ impl LandingRun<'_> {
             MergeResult::NotNow(why) => return Ok(Tried::NotNow(why)),
         };
         Ok(match test(&self.lander.runner, &*copy, changes).await? {
-            TestVerdict::Green => Tried::Green(copy),
-            TestVerdict::Red { reason, cases } => Tried::Red { reason, cases },
-            TestVerdict::CannotRun(why) => {
+            LandingVerdict::Green => Tried::Green(copy),
+            LandingVerdict::Red { reason, cases } => Tried::Red { reason, cases },
+            LandingVerdict::CannotRun(why) => {
                 Tried::NotNow(format!("the tests cannot run on {}: {why}", self.target))
             }
         })
     }
 
     /// Records the commit, moves the branch, and ends the landings.
-    async fn advance(&self, copy: &dyn LandingCopy, changes: &[Candidate]) -> RunResult<Round> {
+    async fn advance(
+        &self,
+        copy: &dyn LandingCopy,
+        changes: &[LandingChange],
+    ) -> RunResult<RoundOutcome> {
         let runner = &*self.lander.runner;
         let commit = &copy.commit().id;
         let entries: Vec<LandingId> = changes.iter().map(|one| one.entry.id).collect();
@@ -289,10 +297,12 @@ impl LandingRun<'_> {
         }
         match copy.advance().await? {
             AdvanceResult::Moved => {}
-            AdvanceResult::Stale => return Ok(Round::Again),
+            AdvanceResult::Stale => return Ok(RoundOutcome::Again),
             AdvanceResult::NotNow(why) => {
                 let waits = LandingResult::Waits(why);
-                return Ok(Round::Done(vec![self.report(&changes[0].entry, waits)]));
+                return Ok(RoundOutcome::Done(vec![
+                    self.report(&changes[0].entry, waits),
+                ]));
             }
         }
         let is_own_commit = changes.iter().any(|change| change.commit == *commit);
@@ -302,6 +312,6 @@ impl LandingRun<'_> {
             let is_merge = !is_own_commit && !is_rebase;
             reports.push(self.landed(&change.entry, commit, is_merge).await?);
         }
-        Ok(Round::Done(reports))
+        Ok(RoundOutcome::Done(reports))
     }
 }

@@ -5,14 +5,14 @@ use windlass_tasks::{
 };
 
 use crate::Runner;
-use crate::attempt::{TestRules, Verdict, failure_summary, judge};
+use crate::attempt::{ChangeVerdict, TestRules, failure_summary, judge};
 
 /// Maximum number of failing cases that are stored.
 const MAX_CASES: usize = 100;
 
 /// A change that lands.
 #[derive(Debug, Clone)]
-pub(super) struct Candidate {
+pub(super) struct LandingChange {
     pub(super) entry: Landing,
     pub(super) task: Task,
     /// `None` if the project is configured to have no tests.
@@ -23,7 +23,7 @@ pub(super) struct Candidate {
 
 /// The result of testing merged changes.
 #[derive(Debug)]
-pub(super) enum TestVerdict {
+pub(super) enum LandingVerdict {
     Green,
     Red {
         reason: String,
@@ -37,22 +37,22 @@ pub(super) enum TestVerdict {
 pub(super) async fn test(
     runner: &Runner,
     copy: &dyn LandingCopy,
-    changes: &[Candidate],
-) -> windlass_core::Result<TestVerdict> {
+    changes: &[LandingChange],
+) -> windlass_core::Result<LandingVerdict> {
     let working_copy = copy.working_copy();
     let commit = copy.commit();
     // The proof is about exactly this commit on this base.
     if let [
-        Candidate {
+        LandingChange {
             proof: Some(proof), ..
         },
     ] = changes
         && (proof.base == working_copy.base() && proof.commit == commit.id)
     {
-        return Ok(TestVerdict::Green);
+        return Ok(LandingVerdict::Green);
     }
     let Some(proof) = changes.iter().rev().find_map(|one| one.proof.as_ref()) else {
-        return Ok(TestVerdict::Green);
+        return Ok(LandingVerdict::Green);
     };
     let verifier = &runner.verifier;
     // A proof of a part of a monorepo does not cover what the other changes touch.
@@ -62,7 +62,7 @@ pub(super) async fn test(
         .map_or(&proof.command, |part| &part.whole);
     let baseline = verifier.baseline(working_copy, command).await?;
     if let Some(obstacle) = &baseline.obstacle {
-        return Ok(TestVerdict::CannotRun(obstacle.reason.clone()));
+        return Ok(LandingVerdict::CannotRun(obstacle.reason.clone()));
     }
     let edits_tests = changes.iter().any(|one| one.task.edits_tests);
     let request = CheckRequest {
@@ -85,16 +85,16 @@ pub(super) async fn test(
     let result = &check.own.result;
     Ok(
         match judge(rules, baseline, &check, &change.weakened_tests) {
-            Verdict::Red(reasons) => TestVerdict::Red {
+            ChangeVerdict::Red(reasons) => LandingVerdict::Red {
                 reason: failure_summary(result, &reasons),
                 cases: new_failures(&baseline.result, result),
             },
-            Verdict::Green(verdict) => match unaccepted(&verdict.warnings, changes) {
-                Some(warning) => TestVerdict::Red {
+            ChangeVerdict::Green(verdict) => match unaccepted(&verdict.warnings, changes) {
+                Some(warning) => LandingVerdict::Red {
                     reason: format!("{}: {}", warning.kind.as_str(), warning.detail),
                     cases: Vec::new(),
                 },
-                None => TestVerdict::Green,
+                None => LandingVerdict::Green,
             },
         },
     )
@@ -110,7 +110,7 @@ fn new_failures(before: &TestResult, after: &TestResult) -> Vec<String> {
 }
 
 /// Returns a warning about the tests that no proof of these changes has: no person has accepted it.
-fn unaccepted<'a>(warnings: &'a [Warning], changes: &[Candidate]) -> Option<&'a Warning> {
+fn unaccepted<'a>(warnings: &'a [Warning], changes: &[LandingChange]) -> Option<&'a Warning> {
     let about_tests = [
         WarningKind::ChangedTests,
         WarningKind::RemovedTests,

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::init_protocol::{Cleanup, CleanupItem};
+use crate::init_protocol::{CleanupItem, CleanupPlan};
 use crate::mount_point;
 
 /// How often to try to lock a directory that another sandbox is cleaning up.
@@ -40,7 +40,7 @@ impl SharedWorkingDir {
     }
 
     /// Creates the mount points. If one cannot be created, mounting over it fails with the reason.
-    pub(crate) fn prepare(&self, cleanup: &Cleanup) {
+    pub(crate) fn prepare(&self, cleanup: &CleanupPlan) {
         for item in &cleanup.items {
             if let CleanupItem::MountPoint(path) = item {
                 let _ = mount_point::create(Path::new(path));
@@ -50,7 +50,7 @@ impl SharedWorkingDir {
 
     /// Cleans up and returns `true` if this sandbox was the last user of the directory, so that
     /// nothing is left to clean up. Errors are ignored: there is no caller left to report to.
-    pub(crate) fn clean_up(&self, cleanup: &Cleanup) -> bool {
+    pub(crate) fn clean_up(&self, cleanup: &CleanupPlan) -> bool {
         let is_last = self.is_last();
         for item in &cleanup.items {
             let _ = match item {
@@ -92,7 +92,7 @@ mod tests {
     fn p16_replaced_link_gets_its_target_back() {
         let dir = tempfile::tempdir().unwrap();
         let link = dir.path().join("link");
-        let cleanup = Cleanup {
+        let cleanup = CleanupPlan {
             working_dir: None,
             items: vec![CleanupItem::RestoreLink(
                 link.clone().into(),

@@ -9,10 +9,10 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 use rustix::stdio::stdin;
 
 use super::cleanup::SharedWorkingDir;
-use super::record::Record;
+use super::record::CleanupRecord;
 use super::watchdog::Watchdog;
 use super::{start, tree};
-use crate::init_protocol::{self, Cleanup, InitReport, InitRequest, KillScope};
+use crate::init_protocol::{self, CleanupPlan, InitReport, InitRequest, KillScope};
 use crate::limits::Resource;
 
 /// Exit code that a shell reports for a command killed by SIGKILL.
@@ -82,8 +82,8 @@ fn code(status: WaitStatus) -> i32 {
 struct Termination {
     scope: KillScope,
     working_dir: SharedWorkingDir,
-    cleanup: Cleanup,
-    record: Option<Record>,
+    cleanup: CleanupPlan,
+    record: Option<CleanupRecord>,
     once: Mutex<()>,
 }
 
@@ -92,7 +92,7 @@ impl Termination {
         let cleanup = request.cleanup.clone();
         let working_dir = SharedWorkingDir::lock(cleanup.working_dir.as_deref());
         let record = request.record.as_deref().map(Path::new);
-        let record = record.and_then(|path| Record::write(path, &cleanup).ok());
+        let record = record.and_then(|path| CleanupRecord::write(path, &cleanup).ok());
         working_dir.prepare(&cleanup);
         Self {
             scope: request.scope,

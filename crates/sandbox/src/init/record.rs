@@ -10,21 +10,21 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::cleanup::SharedWorkingDir;
-use crate::init_protocol::{Cleanup, CleanupItem};
+use crate::init_protocol::{CleanupItem, CleanupPlan};
 
 /// A record lists a few dozen paths.
 const MAX_RECORD_BYTES: u64 = 1 << 20;
 
 /// A record on disk, locked by this process.
-pub(super) struct Record {
+pub(super) struct CleanupRecord {
     path: PathBuf,
     _lock: File,
 }
 
-impl Record {
+impl CleanupRecord {
     /// Writes a record. Without one the command still runs, but a killed init process leaves its
     /// mount points until the next start in the same directory.
-    pub(super) fn write(path: &Path, cleanup: &Cleanup) -> io::Result<Self> {
+    pub(super) fn write(path: &Path, cleanup: &CleanupPlan) -> io::Result<Self> {
         let dir = path.parent().unwrap_or(path);
         DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         // The lock hides the new record from cleanups until it is locked itself.
@@ -51,7 +51,7 @@ impl Record {
 
 /// Removes the links: they are not restored from a record, because the user may have changed them
 /// since.
-fn without_links(cleanup: &Cleanup) -> Cleanup {
+fn without_links(cleanup: &CleanupPlan) -> CleanupPlan {
     let mut cleanup = cleanup.clone();
     cleanup
         .items
@@ -84,7 +84,7 @@ fn process(path: &Path) -> io::Result<()> {
     let mut text = Vec::new();
     (&file).take(MAX_RECORD_BYTES).read_to_end(&mut text)?;
     // The disk may have been full, or the power lost, while the record was written.
-    let cleanup: Cleanup = serde_json::from_slice(&text).unwrap_or_default();
+    let cleanup: CleanupPlan = serde_json::from_slice(&text).unwrap_or_default();
     let working_dir = SharedWorkingDir::lock(cleanup.working_dir.as_deref());
     if working_dir.is_last() {
         working_dir.clean_up(&cleanup);
@@ -98,12 +98,12 @@ mod tests {
     use super::*;
     use crate::mount_point;
 
-    struct Fixture {
+    struct RecordFixture {
         dir: tempfile::TempDir,
-        cleanup: Cleanup,
+        cleanup: CleanupPlan,
     }
 
-    impl Fixture {
+    impl RecordFixture {
         fn new() -> Self {
             let dir = tempfile::tempdir().unwrap();
             let working_dir = dir.path().join("project");
@@ -116,7 +116,7 @@ mod tests {
                 CleanupItem::RestoreLink(working_dir.join(".bashrc").into(), "old".into()),
                 CleanupItem::PrivateDir(private.into()),
             ];
-            let cleanup = Cleanup {
+            let cleanup = CleanupPlan {
                 working_dir: Some(working_dir.into()),
                 items,
             };
@@ -127,8 +127,8 @@ mod tests {
             self.dir.path().join("state/cleanup")
         }
 
-        fn write(&self) -> Record {
-            Record::write(&self.records().join("one"), &self.cleanup).unwrap()
+        fn write(&self) -> CleanupRecord {
+            CleanupRecord::write(&self.records().join("one"), &self.cleanup).unwrap()
         }
 
         fn exists(&self, name: &str) -> bool {
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn record_is_processed_once_its_writer_is_dead() {
-        let fixture = Fixture::new();
+        let fixture = RecordFixture::new();
         let record = fixture.write();
         sweep(&fixture.records());
         assert!(
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn dir_in_use_by_another_sandbox_is_left() {
-        let fixture = Fixture::new();
+        let fixture = RecordFixture::new();
         drop(fixture.write());
         let other = SharedWorkingDir::lock(fixture.cleanup.working_dir.as_deref());
         sweep(&fixture.records());
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn unreadable_record_is_removed_without_cleanup() {
-        let fixture = Fixture::new();
+        let fixture = RecordFixture::new();
         drop(fixture.write());
         fs::write(fixture.records().join("one"), "{\"items\": [").unwrap();
         sweep(&fixture.records());

@@ -2,10 +2,10 @@
 
 /// One setting: its name in lower case, for example `core.hookspath` or `filter.lfs.clean`, and its
 /// value. The middle part of a name keeps its case.
-pub(super) type Setting = (String, String);
+pub(super) type GitSetting = (String, String);
 
 /// Returns all settings of a file in order. Lines that git would reject are skipped.
-pub(super) fn parse(text: &str) -> Vec<Setting> {
+pub(super) fn parse(text: &str) -> Vec<GitSetting> {
     let mut section = String::new();
     let mut settings = Vec::new();
     for line in joined_lines(text) {

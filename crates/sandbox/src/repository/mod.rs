@@ -44,7 +44,7 @@ const PROGRAM_SETTINGS: &[&str] = &[
 
 /// The paths of git that belong to a working directory.
 #[derive(Debug, Default)]
-pub(crate) struct Repository {
+pub(crate) struct RepositoryPaths {
     /// What git must be able to read outside the working directory: the rest of the work tree, and
     /// git directories that are elsewhere.
     pub(crate) readable: Vec<PathBuf>,
@@ -55,7 +55,7 @@ pub(crate) struct Repository {
     pub(crate) absent: Vec<PathBuf>,
 }
 
-impl Repository {
+impl RepositoryPaths {
     /// Finds the repository of a working directory: there or in a parent, up to the first of the
     /// directories `outside`. The home directory has the user's settings of git.
     pub(crate) fn find(cwd: &Path, home: &Path, outside: &[PathBuf]) -> Self {
@@ -86,7 +86,7 @@ struct WorkTrees<'a> {
     cwd: &'a Path,
     home: &'a Path,
     submodules_left: usize,
-    repository: &'a mut Repository,
+    repository: &'a mut RepositoryPaths,
 }
 
 impl WorkTrees<'_> {

@@ -22,7 +22,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The valid tokens and sessions at one time.
 #[derive(Debug)]
-struct Snapshot {
+struct AccessSnapshot {
     /// When reading it began.
     started: Instant,
     tokens: HashMap<String, AccessToken>,
@@ -34,7 +34,7 @@ struct Snapshot {
 pub(crate) struct Authenticator {
     server_token: Token,
     store: Arc<dyn AccessStore>,
-    snapshot: Mutex<Option<Snapshot>>,
+    snapshot: Mutex<Option<AccessSnapshot>>,
 }
 
 impl Authenticator {
@@ -106,7 +106,7 @@ impl Authenticator {
         let started = Instant::now();
         let valid = self.store.credentials().await?;
         let sessions = valid.sessions.into_iter();
-        let read = Snapshot {
+        let read = AccessSnapshot {
             started,
             tokens: valid.tokens.into_iter().collect(),
             sessions: sessions
@@ -118,7 +118,7 @@ impl Authenticator {
         Ok(found)
     }
 
-    fn lookup(&self, snapshot: &Snapshot, credential: &Credential) -> Option<Caller> {
+    fn lookup(&self, snapshot: &AccessSnapshot, credential: &Credential) -> Option<Caller> {
         let token_hash = match credential {
             Credential::ServerToken => self.server_token.hash(),
             Credential::Token { hash } => hash,

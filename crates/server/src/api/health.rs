@@ -11,7 +11,8 @@ use crate::error::JsonResponse;
 use crate::state::AppState;
 
 #[derive(Serialize, ToSchema)]
-pub(super) struct Health {
+#[schema(as = Health)]
+pub(super) struct ServerHealth {
     status: HealthStatus,
     version: &'static str,
     /// Milliseconds since the Unix epoch.
@@ -52,8 +53,8 @@ struct WorkerHealth {
     get,
     path = "/health",
     responses(
-        (status = 200, description = "Success.", body = Health),
-        (status = 503, description = "The store is unreachable.", body = Health),
+        (status = 200, description = "Success.", body = ServerHealth),
+        (status = 503, description = "The store is unreachable.", body = ServerHealth),
     )
 )]
 pub(super) async fn show(State(state): State<AppState>) -> Response {
@@ -72,7 +73,7 @@ pub(super) async fn show(State(state): State<AppState>) -> Response {
         None => (StatusCode::OK, HealthStatus::Ok),
         Some(_) => (StatusCode::SERVICE_UNAVAILABLE, HealthStatus::Degraded),
     };
-    let health = Health {
+    let health = ServerHealth {
         status,
         version: env!("CARGO_PKG_VERSION"),
         started_at: state.started,

@@ -7,9 +7,7 @@ use windlass_tasks::{Landing, ProjectId, Task, TaskId};
 use super::extract::{PathId, QueryParams};
 use super::schema;
 use crate::access::VisibleStore;
-use crate::error::{ApiError, JsonResponse};
-
-type ApiResult<T> = Result<JsonResponse<T>, ApiError>;
+use crate::error::{ApiResult, JsonResponse};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

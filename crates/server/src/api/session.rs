@@ -38,7 +38,7 @@ fn secret<'de, D: serde::Deserializer<'de>>(from: D) -> Result<SecretString, D::
 /// What the caller's token allows.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Session)]
-pub(super) struct SessionInfo {
+pub(super) struct SessionBody {
     /// The name of the token.
     name: String,
     #[schema(value_type = Vec<schema::Scope>)]
@@ -51,9 +51,9 @@ pub(super) struct SessionInfo {
 }
 
 /// Returns what the token of the request allows.
-#[utoipa::path(get, path = "/session", responses((status = 200, description = "Success.", body = SessionInfo)))]
-pub(super) async fn show(caller: Caller) -> JsonResponse<SessionInfo> {
-    JsonResponse(SessionInfo {
+#[utoipa::path(get, path = "/session", responses((status = 200, description = "Success.", body = SessionBody)))]
+pub(super) async fn show(caller: Caller) -> JsonResponse<SessionBody> {
+    JsonResponse(SessionBody {
         name: caller.name,
         scopes: caller.scopes,
         projects: caller.projects,

@@ -8,9 +8,7 @@ use super::extract::{JsonBody, PathId};
 use super::schema;
 use crate::access::{Caller, VisibleStore};
 use crate::board::{Board, BulkBody, EditBody};
-use crate::error::{ApiError, JsonResponse};
-
-type ApiResult<T> = Result<JsonResponse<T>, ApiError>;
+use crate::error::{ApiError, ApiResult, JsonResponse};
 
 /// Edits a task that is not running.
 #[utoipa::path(patch, path = "/tasks/{id}", params(("id" = i64, Path)), request_body = EditBody, responses((status = 200, description = "Success.", body = schema::Task), (status = 409, description = "The current state does not allow it.")))]

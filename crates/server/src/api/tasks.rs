@@ -10,9 +10,7 @@ use super::extract::{JsonBody, PathId, QueryParams};
 use super::schema;
 use crate::access::VisibleStore;
 use crate::board::{Board, NewTaskBody, TaskSelection};
-use crate::error::{ApiError, JsonResponse};
-
-type ApiResult<T> = Result<JsonResponse<T>, ApiError>;
+use crate::error::{ApiError, ApiResult, JsonResponse};
 
 /// Lists the projects.
 #[utoipa::path(get, path = "/projects", responses((status = 200, description = "Success.", body = Vec<schema::Project>)))]

@@ -14,7 +14,7 @@ use tokio::time::MissedTickBehavior;
 use windlass_core::escape_control;
 use windlass_tasks::Scope;
 
-use super::operation::{Reply, ToolEntry};
+use super::operation::{ToolEntry, ToolReply};
 use super::{resources, tools};
 use crate::board::Board;
 use crate::call_slots::{CallSlots, SlotKind};
@@ -62,7 +62,7 @@ impl McpHandler {
         entry: &ToolEntry,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<Reply, ApiError> {
+    ) -> Result<ToolReply, ApiError> {
         if !entry.is_allowed(&self.scopes) {
             return Err(missing_scope(&entry.tool.name, entry.needs));
         }

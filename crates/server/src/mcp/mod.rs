@@ -1,7 +1,7 @@
 //! The MCP server: the operations on tasks as tools, and their proofs, diffs, logs and traces as resources.
 //!
-//! One handler ([`McpHandler`]) serves both transports: stdin and stdout ([`McpServer`]), and HTTP below `/mcp`
-//! ([`router`]). A tool is one implementation of [`Operation`](operation::Operation) and one entry in
+//! One handler ([`McpHandler`]) serves both transports: stdin and stdout ([`McpStdioServer`]), and HTTP below `/mcp`
+//! ([`router`]). A tool is one implementation of [`McpOperation`](operation::McpOperation) and one entry in
 //! [`tools::all`]. What a caller may not call is not listed.
 
 mod handler;
@@ -17,4 +17,4 @@ mod tools;
 use handler::McpHandler;
 
 pub(crate) use http::router;
-pub use stdio::{McpAccess, McpServer, McpServerError};
+pub use stdio::{McpAccess, McpServerError, McpStdioServer};

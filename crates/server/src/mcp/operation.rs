@@ -21,7 +21,7 @@ use crate::error::ApiError;
 const MAX_RECORD_STRING: usize = 8 << 10;
 
 /// An operation that clients can call. The type is its input; the comments of the fields are part of the schema.
-pub(super) trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
+pub(super) trait McpOperation: DeserializeOwned + JsonSchema + Send + 'static {
     /// The name of the tool.
     const NAME: &'static str;
     /// The title for a person.
@@ -36,7 +36,7 @@ pub(super) trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
     const SLOT: SlotKind = SlotKind::Call;
 
     /// Performs the operation.
-    fn run(self, board: &Board) -> impl Future<Output = Result<Reply, ApiError>> + Send;
+    fn run(self, board: &Board) -> impl Future<Output = Result<ToolReply, ApiError>> + Send;
 }
 
 /// The effect of a call, as clients see it before they ask their user.
@@ -64,12 +64,12 @@ impl Effect {
 
 /// The result of a call: a text, and the same as data.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct ToolReply {
     pub(super) text: String,
     pub(super) data: Value,
 }
 
-impl Reply {
+impl ToolReply {
     pub(super) fn new(text: impl Into<String>, data: Value) -> Self {
         let text = text.into();
         Self { text, data }
@@ -98,7 +98,7 @@ fn cut_strings(value: &mut Value) {
     }
 }
 
-type Run = for<'a> fn(&'a Board, JsonObject) -> BoxFuture<'a, Result<Reply, ApiError>>;
+type RunTool = for<'a> fn(&'a Board, JsonObject) -> BoxFuture<'a, Result<ToolReply, ApiError>>;
 
 /// An operation as an entry of the list of tools.
 pub(super) struct ToolEntry {
@@ -106,11 +106,11 @@ pub(super) struct ToolEntry {
     pub(super) tool: Tool,
     pub(super) needs: &'static [Scope],
     pub(super) slot: SlotKind,
-    run: Run,
+    run: RunTool,
 }
 
 impl ToolEntry {
-    pub(super) fn new<O: Operation>() -> Self {
+    pub(super) fn new<O: McpOperation>() -> Self {
         let schema = Arc::new(input_schema::<O>());
         Self {
             tool: Tool::new(O::NAME, O::DESCRIPTION, schema)
@@ -132,12 +132,12 @@ impl ToolEntry {
         &self,
         board: &Board,
         arguments: JsonObject,
-    ) -> Result<Reply, ApiError> {
+    ) -> Result<ToolReply, ApiError> {
         (self.run)(board, arguments).await
     }
 }
 
-async fn run<O: Operation>(board: &Board, arguments: JsonObject) -> Result<Reply, ApiError> {
+async fn run<O: McpOperation>(board: &Board, arguments: JsonObject) -> Result<ToolReply, ApiError> {
     let parsed = serde_json::from_value::<O>(Value::Object(arguments));
     let operation = parsed.map_err(|error| {
         ApiError::bad_request(format!("invalid arguments for {}: {error}", O::NAME))

@@ -24,14 +24,14 @@ const MAX_EVENT_READS: usize = 20;
 
 /// A part of a task that is a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum TaskPart {
     Proof,
     Diff,
     Log,
     Trace,
 }
 
-impl Part {
+impl TaskPart {
     const ALL: [Self; 4] = [Self::Proof, Self::Diff, Self::Log, Self::Trace];
 
     fn name(self) -> &'static str {
@@ -79,7 +79,7 @@ impl Part {
 #[derive(Debug, PartialEq, Eq)]
 struct Address {
     task: TaskId,
-    part: Part,
+    part: TaskPart,
     /// Where to continue, as the previous page says.
     offset: u64,
 }
@@ -95,7 +95,9 @@ impl Address {
         };
         Some(Self {
             task: TaskId::from(i64::try_from(number(task)?).ok()?),
-            part: Part::ALL.into_iter().find(|known| known.name() == part)?,
+            part: TaskPart::ALL
+                .into_iter()
+                .find(|known| known.name() == part)?,
             offset: number(query.strip_prefix("offset=")?)?,
         })
     }
@@ -110,20 +112,20 @@ pub(super) struct ResourceText {
 
 /// Returns the URIs of a task's resources.
 pub(super) fn uris(task: &Task) -> Vec<String> {
-    let parts = Part::ALL.into_iter().filter(|part| part.exists(task));
+    let parts = TaskPart::ALL.into_iter().filter(|part| part.exists(task));
     parts.map(|part| part.uri(task.id)).collect()
 }
 
 /// Returns the templates of all resources.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
-    let template = |part: Part| {
+    let template = |part: TaskPart| {
         let name = part.name();
         ResourceTemplate::new(format!("windlass://task/{{id}}/{name}{{?offset}}"), name)
             .with_title(format!("The {name} of a task"))
             .with_description(part.description())
             .with_mime_type(part.mime_type())
     };
-    Part::ALL.into_iter().map(template).collect()
+    TaskPart::ALL.into_iter().map(template).collect()
 }
 
 /// Returns a page of resources, and the cursor of the next one.
@@ -141,7 +143,7 @@ pub(super) async fn list(
     let next = paging::cut(&mut tasks, TASKS_PER_PAGE, |task| task.id);
     let mut resources = Vec::new();
     for task in &tasks {
-        for part in Part::ALL.into_iter().filter(|part| part.exists(task)) {
+        for part in TaskPart::ALL.into_iter().filter(|part| part.exists(task)) {
             let name = format!("task {} {}", task.id, part.name());
             let resource = Resource::new(part.uri(task.id), name)
                 .with_title(cut_line(&escape_line(&task.title)))
@@ -161,11 +163,11 @@ pub(super) async fn read(board: &Board, uri: &str) -> Result<ResourceText, ApiEr
         )));
     };
     let (text, next) = match part {
-        Part::Log => log(board, task, offset).await?,
+        TaskPart::Log => log(board, task, offset).await?,
         part => {
             let text = match part {
-                Part::Diff => board.diff(task, None).await?,
-                Part::Trace => newest_trace(board, task).await?,
+                TaskPart::Diff => board.diff(task, None).await?,
+                TaskPart::Trace => newest_trace(board, task).await?,
                 _ => pretty(&board.proof(task).await?)?,
             };
             let start = usize::try_from(offset).unwrap_or(usize::MAX);
@@ -242,13 +244,13 @@ mod tests {
     fn addresses_are_parsed_strictly() {
         let proof = Address {
             task: TaskId::from(7),
-            part: Part::Proof,
+            part: TaskPart::Proof,
             offset: 0,
         };
         assert_eq!(Address::parse("windlass://task/7/proof"), Some(proof));
         let later = Address {
             task: TaskId::from(7),
-            part: Part::Diff,
+            part: TaskPart::Diff,
             offset: 400,
         };
         assert_eq!(

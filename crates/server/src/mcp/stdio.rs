@@ -31,7 +31,7 @@ pub struct McpAccess {
 
 /// An MCP server for one client.
 #[derive(Debug)]
-pub struct McpServer {
+pub struct McpStdioServer {
     handler: McpHandler,
 }
 
@@ -47,7 +47,7 @@ pub enum McpServerError {
     Failed(String),
 }
 
-impl McpServer {
+impl McpStdioServer {
     /// Creates a server for a client with this access.
     pub fn new(store: Arc<dyn TaskStore>, host_ops: Arc<dyn HostOps>, access: McpAccess) -> Self {
         let store = VisibleStore::new(store, access.projects);

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
-use windlass_server::{McpAccess, McpServer, ServerLimits};
+use windlass_server::{McpAccess, McpStdioServer, ServerLimits};
 use windlass_tasks::{Scope, TaskStore};
 
 use super::harness::{Harness, TestHostOps};
@@ -66,7 +66,7 @@ fn serve_pipes(harness: &Harness, scopes: &[Scope]) -> (PipeClient, tokio::task:
     };
     let store: Arc<dyn TaskStore> = Arc::clone(&harness.store) as _;
     let (input, output) = tokio::io::split(server);
-    let server = McpServer::new(store, Arc::new(TestHostOps), access);
+    let server = McpStdioServer::new(store, Arc::new(TestHostOps), access);
     let serving = async move {
         let stop = CancellationToken::new();
         server.serve(input, output, stop).await.is_ok()

@@ -124,8 +124,8 @@ const TURN_BYTES: usize = 256;
 
 /// Returns the size of the event as JSON.
 fn approx_size(event: &AgentEvent) -> usize {
-    struct Count(usize);
-    impl io::Write for Count {
+    struct ByteCount(usize);
+    impl io::Write for ByteCount {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0 += bytes.len();
             Ok(bytes.len())
@@ -135,7 +135,7 @@ fn approx_size(event: &AgentEvent) -> usize {
             Ok(())
         }
     }
-    let mut count = Count(0);
+    let mut count = ByteCount(0);
     match serde_json::to_writer(&mut count, event) {
         Ok(()) => count.0,
         Err(_) => FILE_BYTES,

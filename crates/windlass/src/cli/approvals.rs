@@ -10,7 +10,7 @@ use windlass_tasks::{Approval, ApprovalId, TaskId};
 use super::app::App;
 use super::console::{QUIET, STRONG};
 use super::exit::{CliError, Exit};
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 
 /// Maximum number of lines shown of a tool's input; the JSON has all of it.
 const SHOWN_LINES: usize = 40;
@@ -38,7 +38,7 @@ pub(super) struct Decide {
 
 impl Approvals {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let found = in_project(&queue, queue.store.approvals(!self.all).await?).await?;
         if self.json {
             app.console
@@ -56,7 +56,7 @@ impl Approvals {
 
 impl Decide {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let store = TaskQueue::open(app).await?.store;
+        let store = ProjectQueue::open(app).await?.store;
         let request = store.approval(self.id).await?.request;
         let option = self.selected_option(&request.options)?;
         let decided = store
@@ -101,7 +101,7 @@ fn to_json(approval: &Approval) -> Value {
 }
 
 /// Keeps only the requests of tasks of this project.
-async fn in_project(queue: &TaskQueue, all: Vec<Approval>) -> Result<Vec<Approval>, CliError> {
+async fn in_project(queue: &ProjectQueue, all: Vec<Approval>) -> Result<Vec<Approval>, CliError> {
     let mut ours: HashMap<TaskId, bool> = HashMap::new();
     let mut found = Vec::new();
     for approval in all {

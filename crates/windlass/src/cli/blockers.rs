@@ -7,7 +7,7 @@ use windlass_tasks::{Blocker, BlockerId};
 use super::app::App;
 use super::console::{QUIET, STRONG};
 use super::exit::{CliError, Exit};
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 
 #[derive(Debug, Args)]
 pub(super) struct Blockers {
@@ -32,7 +32,7 @@ pub(super) struct Answer {
 
 impl Blockers {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let found = queue
             .store
             .blockers(Some(queue.project.id), !self.all)
@@ -52,7 +52,7 @@ impl Blockers {
 
 impl Answer {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let task = queue.store.answer_blocker(self.id, self.text).await?;
         if self.json {
             app.console.pretty_json(&task)?;

@@ -27,7 +27,7 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Result of one check.
 #[derive(Debug)]
-struct Check {
+struct DoctorCheck {
     name: String,
     status: CheckStatus,
     detail: String,
@@ -47,7 +47,7 @@ impl Doctor {
         checks.extend(configuration(app).await);
         checks.extend(workers(app).await);
         if self.json {
-            let checks: Vec<Value> = checks.iter().map(Check::to_json).collect();
+            let checks: Vec<Value> = checks.iter().map(DoctorCheck::to_json).collect();
             app.console.pretty_json(&checks)?;
         } else {
             for check in &checks {
@@ -61,7 +61,7 @@ impl Doctor {
     }
 }
 
-impl Check {
+impl DoctorCheck {
     fn to_json(&self) -> Value {
         let Self {
             name,
@@ -76,7 +76,7 @@ impl Check {
     }
 }
 
-fn show(app: &App<'_>, check: &Check) -> Result<(), CliError> {
+fn show(app: &App<'_>, check: &DoctorCheck) -> Result<(), CliError> {
     let (style, mark) = match check.status {
         CheckStatus::Ok => (GOOD, "ok     "),
         CheckStatus::Warning => (WARNING, "warning"),
@@ -89,7 +89,7 @@ fn show(app: &App<'_>, check: &Check) -> Result<(), CliError> {
 }
 
 /// Checks the sandbox, and that git, which every task needs, runs in it.
-async fn isolation(app: &App<'_>) -> Vec<Check> {
+async fn isolation(app: &App<'_>) -> Vec<DoctorCheck> {
     let sandbox = match Sandbox::detect(Host::current()).await {
         Ok(sandbox) => sandbox,
         Err(error) => return vec![check("isolation", CheckStatus::Missing, error.to_string())],
@@ -119,7 +119,7 @@ async fn isolation(app: &App<'_>) -> Vec<Check> {
 }
 
 /// Checks that the configuration can be read and that each agent can be created.
-async fn configuration(app: &App<'_>) -> Vec<Check> {
+async fn configuration(app: &App<'_>) -> Vec<DoctorCheck> {
     let config = match &app.config {
         Ok(config) => config,
         Err(error) => {
@@ -172,7 +172,7 @@ async fn configuration(app: &App<'_>) -> Vec<Check> {
 }
 
 /// Reports pauses of the workers of this project. A store that does not exist yet is not created.
-async fn workers(app: &App<'_>) -> Vec<Check> {
+async fn workers(app: &App<'_>) -> Vec<DoctorCheck> {
     let paused = async {
         let config = app.config.as_ref().ok()?;
         let root = repository(&app.inputs.cwd).ok()?;
@@ -199,8 +199,8 @@ async fn workers(app: &App<'_>) -> Vec<Check> {
     pauses.iter().map(warning).collect()
 }
 
-fn check(name: &str, status: CheckStatus, detail: String) -> Check {
-    Check {
+fn check(name: &str, status: CheckStatus, detail: String) -> DoctorCheck {
+    DoctorCheck {
         name: name.to_owned(),
         status,
         detail,

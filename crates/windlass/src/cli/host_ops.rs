@@ -18,7 +18,7 @@ use windlass_workspace::Clones;
 use super::app::App;
 use super::console::Console;
 use super::exit::CliError;
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 use super::task_runtime::TaskRuntime;
 use super::{agents, task};
 use crate::agent_catalog::AgentCatalog;
@@ -48,7 +48,7 @@ impl std::fmt::Debug for LocalHostOps {
 impl LocalHostOps {
     pub(super) fn new(
         app: &App<'_>,
-        queue: &TaskQueue,
+        queue: &ProjectQueue,
         task_runtime: &TaskRuntime,
         agents: AgentCatalog,
     ) -> Self {

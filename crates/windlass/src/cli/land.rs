@@ -17,7 +17,7 @@ use windlass_tasks::{
 use super::app::App;
 use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 use super::task::{of_task, person, result_line, waiting_line};
 use super::task_runtime::{TaskRuntime, runner_settings, test_settings};
 
@@ -53,7 +53,7 @@ pub(super) struct Land {
 
 impl Land {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         if self.list {
             return self.print_list(app, &queue).await;
         }
@@ -90,7 +90,7 @@ impl Land {
     /// Adds a completed task to the queue of its branch.
     async fn enqueue(
         &self,
-        queue: &TaskQueue,
+        queue: &ProjectQueue,
         lander: &Lander,
         task: &Task,
         by: &str,
@@ -141,7 +141,7 @@ impl Land {
     async fn preview(
         &self,
         app: &App<'_>,
-        queue: &TaskQueue,
+        queue: &ProjectQueue,
         lander: &Lander,
         tasks: &[Task],
     ) -> Result<Exit, CliError> {
@@ -181,7 +181,7 @@ impl Land {
         Ok(Exit::Done)
     }
 
-    async fn print_list(&self, app: &App<'_>, queue: &TaskQueue) -> Result<Exit, CliError> {
+    async fn print_list(&self, app: &App<'_>, queue: &ProjectQueue) -> Result<Exit, CliError> {
         let filter = LandingFilter {
             project_id: Some(queue.project.id),
             open: true,
@@ -230,7 +230,7 @@ async fn with_dependencies(store: &dyn TaskStore, tasks: &[TaskId]) -> Result<Ve
 
 fn lander(
     app: &App<'_>,
-    queue: &TaskQueue,
+    queue: &ProjectQueue,
     task_runtime: &TaskRuntime,
 ) -> Result<Lander, CliError> {
     let config = &queue.config;
@@ -246,7 +246,7 @@ fn lander(
 /// Lands tasks that are proved, in the foreground.
 pub(super) async fn land_tasks(
     app: &App<'_>,
-    queue: &TaskQueue,
+    queue: &ProjectQueue,
     task_runtime: &TaskRuntime,
     tasks: &[TaskId],
 ) -> Result<Exit, CliError> {

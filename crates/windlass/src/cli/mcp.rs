@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use clap::Args;
 use tokio_util::sync::CancellationToken;
-use windlass_server::{McpAccess, McpServer};
+use windlass_server::{McpAccess, McpStdioServer};
 use windlass_tasks::Scope;
 
 use super::app::App;
 use super::exit::{CliError, Exit};
 use super::host_ops::LocalHostOps;
 use super::interrupt::Interrupts;
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 use super::task::person;
 use super::task_runtime::{TaskRuntime, test_settings};
 
@@ -40,7 +40,7 @@ pub(super) struct Mcp {
 impl Mcp {
     /// Serves until stdin ends or the program is interrupted.
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let task_runtime =
             TaskRuntime::for_store(app, &queue, test_settings(&queue.config)).await?;
         let host_ops = LocalHostOps::new(app, &queue, &task_runtime, app.catalog()?);
@@ -51,7 +51,7 @@ impl Mcp {
             project,
             author: person(app).await,
         };
-        let server = McpServer::new(Arc::clone(&queue.store), Arc::new(host_ops), access);
+        let server = McpStdioServer::new(Arc::clone(&queue.store), Arc::new(host_ops), access);
         let mut interrupts = Interrupts::listen()?;
         if std::io::stdin().is_terminal() {
             app.console

@@ -141,7 +141,7 @@ enum Command {
     /// Approve or deny a permission request
     Decide(approvals::Decide),
     /// Review the change of a task: comment, request changes or approve
-    Review(review::ReviewTask),
+    Review(review::ReviewCommand),
     /// Claim tasks from the queue and run them
     Worker(worker::Worker),
     /// Serve the HTTP API, WebSocket and dashboard, and run workers

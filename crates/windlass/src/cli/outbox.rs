@@ -19,7 +19,7 @@ use super::console::{Console, QUIET};
 use super::exit::CliError;
 use super::notify::{self, Notifier};
 use super::publish::{self, Publisher};
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 
 /// Maximum interval between two checks of the outbox.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -51,7 +51,7 @@ impl Outbox {
     /// Creates the outbox of a worker for one project, or for all. Events from now on count.
     pub(super) async fn open(
         app: &App<'_>,
-        queue: &TaskQueue,
+        queue: &ProjectQueue,
         all: bool,
     ) -> Result<Self, CliError> {
         let config = &queue.config;

@@ -7,7 +7,7 @@ use super::app::App;
 use super::editor;
 use super::exit::{CliError, Exit};
 use super::prompt_text;
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 
 #[derive(Debug, Args)]
 pub(super) struct Projects {
@@ -45,7 +45,7 @@ impl Projects {
 
 impl Note {
     async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let (store, project) = (&queue.store, queue.project.id);
         let text = match self.text {
             Some(text) => Some(prompt_text::read(text, std::io::stdin())?),

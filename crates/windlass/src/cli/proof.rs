@@ -9,9 +9,9 @@ use windlass_tasks::{Proof, Task, TaskId};
 use super::app::App;
 use super::exit::{CliError, Exit};
 use super::proof_lines::proof_lines;
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 use crate::git_settings::GitSettings;
-use crate::proof_file::{Envelope, Statement, default_key, sign};
+use crate::proof_file::{DsseEnvelope, Statement, default_key, sign};
 
 #[derive(Debug, Args)]
 pub(super) struct Proofs {
@@ -33,7 +33,7 @@ pub(super) struct Proofs {
 
 impl Proofs {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let task = queue.store.task(self.id).await?;
         let proof = stored_proof(&queue, &task).await?;
         if self.json {
@@ -54,7 +54,7 @@ impl Proofs {
         Ok(Exit::Done)
     }
 
-    async fn signed(&self, app: &App<'_>, statement: &Statement) -> Result<Envelope, CliError> {
+    async fn signed(&self, app: &App<'_>, statement: &Statement) -> Result<DsseEnvelope, CliError> {
         let cwd = &app.inputs.cwd;
         let key = match &self.key {
             Some(key) => Some(key.clone()),
@@ -64,7 +64,7 @@ impl Proofs {
         let key = key.or_else(|| default_key(&home?)).ok_or_else(|| {
             CliError::usage("no ssh key: name one with --key, or create one with ssh-keygen")
         })?;
-        let mut envelope = Envelope::new(statement).map_err(CliError::failed)?;
+        let mut envelope = DsseEnvelope::new(statement).map_err(CliError::failed)?;
         let bytes = envelope.signed_bytes().map_err(CliError::failed)?;
         let signed = sign(&key, bytes, cwd).await;
         let (fingerprint, signature) = signed.map_err(CliError::failed)?;
@@ -74,7 +74,7 @@ impl Proofs {
 }
 
 /// Returns a task's proof, or an error that says why it has none.
-pub(super) async fn stored_proof(queue: &TaskQueue, task: &Task) -> Result<Proof, CliError> {
+pub(super) async fn stored_proof(queue: &ProjectQueue, task: &Task) -> Result<Proof, CliError> {
     let proof = queue.store.proof(task.id).await?;
     proof.ok_or_else(|| {
         let why = if task.unverified {

@@ -12,7 +12,7 @@ use super::repository::repository;
 use crate::config::Config;
 
 /// The task store, with the configuration and the current project.
-pub(super) struct TaskQueue {
+pub(super) struct ProjectQueue {
     pub(super) config: Arc<Config>,
     pub(super) store: Arc<dyn TaskStore>,
     pub(super) access: Arc<dyn AccessStore>,
@@ -21,7 +21,7 @@ pub(super) struct TaskQueue {
     pub(super) project: Project,
 }
 
-impl TaskQueue {
+impl ProjectQueue {
     /// Opens the configured store, and adds the project if the store does not have it yet. If it does, nothing is
     /// written, so that a read-only store can be read.
     pub(super) async fn open(app: &App<'_>) -> Result<Self, CliError> {

@@ -15,7 +15,7 @@ use windlass_tasks::{
 use super::app::App;
 use super::console::{QUIET, STRONG};
 use super::exit::{CliError, Exit};
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 use super::task;
 use super::task_runtime::{TaskRuntime, test_settings};
 pub(super) use agent::ReviewingAgent;
@@ -24,7 +24,7 @@ use draft::ReviewDraft;
 use sheet::Sheet;
 
 #[derive(Debug, Args)]
-pub(super) struct ReviewTask {
+pub(super) struct ReviewCommand {
     /// Task number
     id: TaskId,
     /// Approve the change
@@ -56,14 +56,14 @@ pub(super) struct ReviewTask {
     json: bool,
 }
 
-impl ReviewTask {
+impl ReviewCommand {
     /// Returns `true` if the command needs the agents of this machine.
     pub(super) fn needs_agents(&self) -> bool {
         self.reviewer.is_some()
     }
 
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         if self.show {
             return show(app, &queue.store.reviews(self.id).await?, self.json);
         }
@@ -128,7 +128,7 @@ impl ReviewTask {
     async fn edit(
         &self,
         app: &App<'_>,
-        queue: &TaskQueue,
+        queue: &ProjectQueue,
         (task, version): (&Task, AttemptNumber),
         diff: &str,
         author: String,
@@ -161,7 +161,7 @@ impl ReviewTask {
     async fn finish(
         &self,
         app: &App<'_>,
-        queue: &TaskQueue,
+        queue: &ProjectQueue,
         (review, mut task): (Review, Task),
     ) -> Result<Exit, CliError> {
         if self.land && review.decision == ReviewDecision::Approve {

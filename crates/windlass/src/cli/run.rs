@@ -22,7 +22,7 @@ use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
 use super::progress::ProgressPrinter;
 use super::prompt_text;
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 use super::spinner::Spinner;
 use super::task::TaskTests;
 use super::task_runtime::runner_settings;
@@ -128,7 +128,12 @@ impl Run {
             .await
     }
 
-    fn new_task(&self, queue: &TaskQueue, roles: &Roles, (task, plan): (&str, &Plan)) -> NewTask {
+    fn new_task(
+        &self,
+        queue: &ProjectQueue,
+        roles: &Roles,
+        (task, plan): (&str, &Plan),
+    ) -> NewTask {
         let title = task.lines().next().unwrap_or_default();
         NewTask {
             description: description(task, plan),
@@ -220,7 +225,7 @@ impl Run {
 /// Merges the branch of the task, and prints the number of changed lines per file.
 async fn merge(
     app: &App<'_>,
-    queue: &TaskQueue,
+    queue: &ProjectQueue,
     clones: &Clones,
     branch: &str,
 ) -> Result<Exit, CliError> {
@@ -276,7 +281,7 @@ fn planner_error(roles: &Roles, error: PlanError) -> CliError {
 }
 
 /// Prints how to answer the open questions of a task.
-async fn answer_hint(app: &App<'_>, queue: &TaskQueue, task: TaskId) -> Result<(), CliError> {
+async fn answer_hint(app: &App<'_>, queue: &ProjectQueue, task: TaskId) -> Result<(), CliError> {
     for blocker in queue.store.task_blockers(task).await? {
         if blocker.answer.is_none() {
             let id = blocker.id;

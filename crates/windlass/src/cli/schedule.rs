@@ -7,7 +7,7 @@ use windlass_tasks::{NewSchedule, NewTask, Schedule, ScheduleId, TaskStore};
 
 use super::app::App;
 use super::exit::{CliError, Exit};
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 use super::table::{self, Cell};
 
 #[derive(Debug, Args)]
@@ -28,15 +28,15 @@ enum Command {
         json: bool,
     },
     /// Pause a schedule: it adds no task until it is resumed
-    Pause(One),
+    Pause(ScheduleArgs),
     /// Resume a schedule; times that it missed are not made up for
-    Resume(One),
+    Resume(ScheduleArgs),
     /// Remove a schedule; the tasks that it added stay
-    Remove(One),
+    Remove(ScheduleArgs),
 }
 
 #[derive(Debug, Args)]
-struct One {
+struct ScheduleArgs {
     /// Schedule number
     id: ScheduleId,
     /// Print JSON
@@ -46,15 +46,17 @@ struct One {
 
 impl SchedulesCommand {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let store = &queue.store;
         let (schedule, json, what) = match self.command {
             Command::List { all, json } => {
                 let project = (!all).then_some(queue.project.id);
                 return list(app, &store.schedules(project).await?, json);
             }
-            Command::Pause(One { id, json }) => (store.pause_schedule(id).await?, json, "paused"),
-            Command::Resume(One { id, json }) => {
+            Command::Pause(ScheduleArgs { id, json }) => {
+                (store.pause_schedule(id).await?, json, "paused")
+            }
+            Command::Resume(ScheduleArgs { id, json }) => {
                 let all = store.schedules(None).await?;
                 let found = all.into_iter().find(|schedule| schedule.id == id);
                 let Some(found) = found else {
@@ -63,7 +65,7 @@ impl SchedulesCommand {
                 let next = next(&found.cron, &found.zone)?;
                 (store.resume_schedule(id, next).await?, json, "resumed")
             }
-            Command::Remove(One { id, json }) => {
+            Command::Remove(ScheduleArgs { id, json }) => {
                 (store.remove_schedule(id).await?, json, "removed")
             }
         };

@@ -27,11 +27,11 @@ pub(super) struct SchemaArgs {
         default_value_t,
         requires = "file"
     )]
-    mode: Mode,
+    mode: SchemaModeArg,
 }
 
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
-enum Mode {
+enum SchemaModeArg {
     /// As the agent's `schema_mode` says; without it, native if the agent supports it, else in the prompt
     #[default]
     Auto,
@@ -43,13 +43,13 @@ enum Mode {
     None,
 }
 
-impl From<Mode> for SchemaSetting {
-    fn from(mode: Mode) -> Self {
+impl From<SchemaModeArg> for SchemaSetting {
+    fn from(mode: SchemaModeArg) -> Self {
         match mode {
-            Mode::Auto => Self::Auto,
-            Mode::Native => Self::Native,
-            Mode::Prompt => Self::Prompt,
-            Mode::None => Self::None,
+            SchemaModeArg::Auto => Self::Auto,
+            SchemaModeArg::Native => Self::Native,
+            SchemaModeArg::Prompt => Self::Prompt,
+            SchemaModeArg::None => Self::None,
         }
     }
 }

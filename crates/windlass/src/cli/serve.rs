@@ -19,7 +19,7 @@ use super::console::{QUIET, STRONG};
 use super::exit::{CliError, Exit};
 use super::host_ops::LocalHostOps;
 use super::interrupt::Interrupts;
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 use super::repository::repository;
 use super::task_runtime::{TaskRuntime, test_settings};
 use super::worker::WorkerArgs;
@@ -56,7 +56,7 @@ impl Serve {
         // Before anything else, so that the token is masked from the first start on.
         let key = token::load_or_create(&app.inputs, self.new_token)?;
         let queue = match repository(&app.inputs.cwd) {
-            Ok(root) => TaskQueue::open_at(app, root).await?,
+            Ok(root) => ProjectQueue::open_at(app, root).await?,
             Err(_) => self.open_without_repository(app).await?,
         };
         let task_runtime =
@@ -114,7 +114,7 @@ impl Serve {
 
     /// Opens a store for the current directory, which is not in a repository: agents can be served as models there, but no
     /// task can run.
-    async fn open_without_repository(&self, app: &App<'_>) -> Result<TaskQueue, CliError> {
+    async fn open_without_repository(&self, app: &App<'_>) -> Result<ProjectQueue, CliError> {
         let cwd = &app.inputs.cwd;
         app.console.notice(&format!(
             "{} is not inside a git repository: only agents are served, as models; tasks need a repository",
@@ -123,13 +123,13 @@ impl Serve {
         let root = cwd.canonicalize().map_err(|error| {
             CliError::usage(format!("{} cannot be opened: {error}", cwd.display()))
         })?;
-        TaskQueue::open_at(app, root).await
+        ProjectQueue::open_at(app, root).await
     }
 
     fn worker(
         &self,
         app: &App<'_>,
-        queue: &TaskQueue,
+        queue: &ProjectQueue,
         task_runtime: &TaskRuntime,
         agents: AgentCatalog,
     ) -> Option<windlass_runner::Worker> {

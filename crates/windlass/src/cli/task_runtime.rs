@@ -18,7 +18,7 @@ use windlass_workspace::{Clones, Judge, Retention, TestRunner, TestSettings};
 use super::app::App;
 use super::exit::CliError;
 use super::masking::{self, MaskedVerifier};
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 use crate::config::{AutoLand, Config, LandStrategy, TestCommand};
 use crate::git_history::GitHistory;
 use crate::git_settings::GitSettings;
@@ -39,7 +39,7 @@ impl TaskRuntime {
     /// Creates a runtime for the store of this queue, with its own directory for clones.
     pub(super) async fn for_store(
         app: &App<'_>,
-        queue: &TaskQueue,
+        queue: &ProjectQueue,
         tests: TestSettings,
     ) -> Result<Self, CliError> {
         let clones = clones_dir(app, &queue.url)?;

@@ -11,7 +11,7 @@ use windlass_tasks::{AccessToken, NewAccessToken, ProjectId, Scope, TokenId};
 use super::app::App;
 use super::console::QUIET;
 use super::exit::{CliError, Exit};
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 use super::table::{self, Cell};
 
 /// The scopes, shown after the help text.
@@ -89,7 +89,7 @@ impl Tokens {
 
 impl Create {
     async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let mut projects = Vec::new();
         for name in &self.project {
             projects.push(find_project(&queue, name).await?);
@@ -122,7 +122,7 @@ impl Create {
 }
 
 /// Finds a project of the store by name or number.
-async fn find_project(queue: &TaskQueue, name: &str) -> Result<ProjectId, CliError> {
+async fn find_project(queue: &ProjectQueue, name: &str) -> Result<ProjectId, CliError> {
     let projects = queue.store.projects().await?;
     let found: Vec<ProjectId> = projects
         .iter()
@@ -146,7 +146,7 @@ async fn find_project(queue: &TaskQueue, name: &str) -> Result<ProjectId, CliErr
 
 impl List {
     async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let now = SystemClock::new().now();
         let mut tokens = queue.access.tokens().await?;
         tokens.retain(|token| self.all || status(token, now) == "valid");
@@ -213,7 +213,7 @@ fn remaining(at: Timestamp, now: Timestamp) -> String {
 
 impl Revoke {
     async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let tokens = queue.access.tokens().await?;
         let id = self.find(&tokens)?;
         let revoked = queue.access.revoke_token(id).await?;

@@ -9,13 +9,13 @@ const MAX_PARTIAL_BYTES: usize = 4 << 10;
 
 /// Splits the output of the running tool into lines, and shows only the first of them.
 #[derive(Debug, Default)]
-pub(super) struct ToolOutput {
+pub(super) struct ToolOutputLines {
     tool: String,
     partial: String,
     lines: usize,
 }
 
-impl ToolOutput {
+impl ToolOutputLines {
     /// Returns the lines to print for an update of this tool.
     pub(super) fn update(&mut self, tool: &str, update: &Value) -> Vec<String> {
         let Some(text) = update.get("output").and_then(Value::as_str) else {
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn complete_lines_are_shown_up_to_the_limit() {
-        let mut output = ToolOutput::default();
+        let mut output = ToolOutputLines::default();
         let mut update = |tool: &str, text: &str| output.update(tool, &json!({ "output": text }));
         assert_eq!(update("1", "one\r\ntw"), ["  one"]);
         assert_eq!(update("1", "o\n\nthree\n"), ["  two", "  three"]);

@@ -12,7 +12,7 @@ use windlass_tasks::{Attempt, TaskId, TaskStore};
 use super::app::App;
 use super::console::{BAD, GOOD, QUIET, WARNING};
 use super::exit::{CliError, Exit};
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 use super::table::{self, Cell};
 
 #[derive(Debug, Args)]
@@ -35,7 +35,7 @@ pub(super) struct Trace {
 
 impl Trace {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let store = TaskQueue::open(app).await?.store;
+        let store = ProjectQueue::open(app).await?.store;
         let Some(id) = self.id.clone() else {
             return self.list(app, &*store).await;
         };

@@ -12,7 +12,7 @@ pub(super) use windlass_server::brief;
 use super::console::{BAD, Console, QUIET, WARNING};
 use super::exit::{CliError, Exit};
 use super::spinner::Spinner;
-use super::tool_output::ToolOutput;
+use super::tool_output::ToolOutputLines;
 
 /// How a turn is printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -39,7 +39,7 @@ pub(super) struct TurnPrinter<'a> {
     is_read_only: bool,
     /// Whether the end of the turn reports it.
     has_note: bool,
-    tool_output: ToolOutput,
+    tool_output: ToolOutputLines,
     report: TurnReport,
     end: Option<AgentEvent>,
 }
@@ -92,7 +92,7 @@ impl<'a> TurnPrinter<'a> {
             buffered: false,
             is_read_only: false,
             has_note: false,
-            tool_output: ToolOutput::default(),
+            tool_output: ToolOutputLines::default(),
             report: TurnReport {
                 agent: agent.to_owned(),
                 session: None,

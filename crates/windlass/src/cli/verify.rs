@@ -14,7 +14,7 @@ use super::console::{BAD, GOOD};
 use super::exit::{CliError, Exit};
 use super::proof::stored_proof;
 use super::proof_lines::proof_lines;
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 use super::task_runtime::{TaskRuntime, test_settings};
 
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ impl Verify {
 
     /// Runs the tests of a proof again, in a fresh checkout.
     async fn run_tests(&self, app: &App<'_>, id: TaskId) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let task = queue.store.task(id).await?;
         let proof = stored_proof(&queue, &task).await?;
         let root = queue.store.project(task.project_id).await?.root;

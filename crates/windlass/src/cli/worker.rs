@@ -20,7 +20,7 @@ use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
 use super::outbox::Outbox;
 use super::progress::ProgressPrinter;
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 use super::review::ReviewingAgent;
 use super::task_runtime::{TaskRuntime, runner_settings, test_settings};
 use super::worker_pause::{self, PauseCommand};
@@ -66,7 +66,7 @@ impl WorkerArgs {
     async fn check_default(
         &self,
         app: &App<'_>,
-        queue: &TaskQueue,
+        queue: &ProjectQueue,
         agents: &AgentCatalog,
     ) -> Result<(), CliError> {
         let Err(error) = agents.find(None) else {
@@ -81,7 +81,7 @@ impl WorkerArgs {
     }
 
     /// Returns `true` if a task waits that names no agent.
-    async fn has_task_without_agent(&self, queue: &TaskQueue) -> Result<bool, CliError> {
+    async fn has_task_without_agent(&self, queue: &ProjectQueue) -> Result<bool, CliError> {
         let mut filter = TaskFilter {
             project_id: (!self.all).then_some(queue.project.id),
             status: Some(TaskStatus::Pending),
@@ -103,7 +103,7 @@ impl WorkerArgs {
     pub(super) async fn outbox(
         &self,
         app: &App<'_>,
-        queue: &TaskQueue,
+        queue: &ProjectQueue,
     ) -> Result<Outbox, CliError> {
         Outbox::open(app, queue, self.all).await
     }
@@ -112,7 +112,7 @@ impl WorkerArgs {
     pub(super) fn worker(
         &self,
         app: &App<'_>,
-        queue: &TaskQueue,
+        queue: &ProjectQueue,
         task_runtime: &TaskRuntime,
         agents: AgentCatalog,
     ) -> windlass_runner::Worker {
@@ -180,7 +180,7 @@ impl Worker {
         if let Some(command) = self.command {
             return command.run(app).await;
         }
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         for pause in worker_pause::pauses(&*queue.store, queue.project.id).await? {
             app.console.notice(&worker_pause::describe(&pause));
         }
@@ -282,7 +282,7 @@ fn last_results(report: &WorkerReport) -> BTreeMap<TaskId, &TaskResult> {
 }
 
 /// Says why there was nothing to do, if a task waits for the end of another worker's lease.
-async fn explain_idle(app: &App<'_>, queue: &TaskQueue) -> Result<(), CliError> {
+async fn explain_idle(app: &App<'_>, queue: &ProjectQueue) -> Result<(), CliError> {
     let filter = TaskFilter {
         project_id: Some(queue.project.id),
         status: Some(TaskStatus::InProgress),

@@ -6,7 +6,7 @@ use windlass_tasks::{ProjectId, TaskStore, WorkerPause};
 
 use super::app::App;
 use super::exit::{CliError, Exit};
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PauseCommand {
@@ -46,7 +46,7 @@ pub(super) struct Resume {
 
 impl PauseCommand {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let (json, line) = match self {
             Self::Pause(Pause { all, reason, json }) => {
                 let project = (!all).then_some(queue.project.id);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use windlass_core::{DirAccess, Permissions, SessionOptions};
 
-use super::{AgentSettings, CompositeSettings};
+use super::{AgentKeys, CompositeSettings};
 
 /// The prefix of a composite's name wherever an agent's name is expected.
 pub(super) const PROFILE: &str = "composite/profile/";
@@ -23,12 +23,12 @@ pub struct AgentConfig {
     /// The model, if one is configured or was requested with the name.
     pub model: Option<String>,
     /// The settings of an agent that is not a composite.
-    pub settings: AgentSettings,
+    pub settings: AgentKeys,
     /// The settings of a composite.
     pub composite: Option<CompositeSettings>,
 }
 
-impl AgentSettings {
+impl AgentKeys {
     /// Returns `true` if the agent may reach every network host.
     pub fn has_open_network(&self) -> bool {
         self.network.as_ref().is_some_and(|value| value == "open")
@@ -37,7 +37,7 @@ impl AgentSettings {
 
 impl AgentConfig {
     /// Creates an agent that is not a composite.
-    pub(crate) fn new(name: &str, mut settings: AgentSettings) -> Self {
+    pub(crate) fn new(name: &str, mut settings: AgentKeys) -> Self {
         Self {
             name: name.to_owned(),
             backend: settings.backend.take().unwrap_or_else(|| name.to_owned()),
@@ -53,7 +53,7 @@ impl AgentConfig {
             name: format!("{PROFILE}{profile}"),
             backend: COMPOSITE.to_owned(),
             model: None,
-            settings: AgentSettings::default(),
+            settings: AgentKeys::default(),
             composite: Some(composite),
         }
     }

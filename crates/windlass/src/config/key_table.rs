@@ -10,12 +10,12 @@ mod outbox;
 mod served;
 mod tasks;
 
-pub use agents::{AgentSettings, GeneralSettings};
+pub use agents::{AgentKeys, GeneralSettings};
 pub use outbox::{NotifySettings, PublishSettings};
 pub use served::{AliasSettings, CompositeSettings, GatewaySettings};
 pub use tasks::{
     ChangeSettings, CommitKeys, LandSettings, LimitSettings, ReviewSettings, RunSettings,
-    SandboxSettings, StoreSettings, TaskSettings, TestsSettings, WorkerSettings, WorkspaceSettings,
+    SandboxSettings, StoreKeys, TaskSettings, TestsSettings, WorkerSettings, WorkspaceSettings,
 };
 
 use serde_json::Value;
@@ -111,7 +111,7 @@ impl KeySpec {
 macro_rules! settings {
     (
         $(#[$meta:meta])+
-        $name:ident at $table:literal {$(
+        pub struct $name:ident at $table:literal {$(
             $(#[doc = $about:literal])+
             $field:ident $([$entry:literal])?: $rust:ty as $type:ty $(= $default:literal)?
                 $(, $option:ident $(($argument:expr))?)*;
@@ -197,11 +197,11 @@ pub(super) const SECTIONS: &[&str] = &["acp", "direct", "mock"];
 /// The keys of all tables, in the order of the documentation.
 const TABLES: &[&[KeySpec]] = &[
     GeneralSettings::KEYS,
-    AgentSettings::KEYS,
+    AgentKeys::KEYS,
     CompositeSettings::KEYS,
     AliasSettings::KEYS,
     GatewaySettings::KEYS,
-    StoreSettings::KEYS,
+    StoreKeys::KEYS,
     TestsSettings::KEYS,
     WorkspaceSettings::KEYS,
     CommitKeys::KEYS,

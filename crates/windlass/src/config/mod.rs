@@ -49,10 +49,10 @@ pub use error::{Error, Result};
 pub use inputs::{Flag, Inputs};
 pub use key::Key;
 pub use key_table::{
-    AgentSettings, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, GatewaySettings,
+    AgentKeys, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, GatewaySettings,
     GeneralSettings, KEYS, KeySpec, LandSettings, LimitSettings, NotifySettings, PublishSettings,
-    ReviewSettings, RunSettings, SandboxSettings, StoreSettings, TaskSettings, TestsSettings,
-    Trust, WorkerSettings, WorkspaceSettings,
+    ReviewSettings, RunSettings, SandboxSettings, StoreKeys, TaskSettings, TestsSettings, Trust,
+    WorkerSettings, WorkspaceSettings,
 };
 pub use kind::ValueKind;
 pub use notice::Notice;

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 pub(super) use choice::{
-    ApiSpec, Conflicts, EditMode, Hosts, Policy, SchemaMode, Timing, ToolMode,
+    ApiSpecWord, ConflictsWord, EditModeWord, Hosts, Policy, SchemaModeWord, TimingWord,
+    ToolModeWord,
 };
 pub use choice::{AutoLand, FolderAccess, LandStrategy, SandboxMechanism, ToolCalls};
 pub(super) use number::{Amount, Count, Seconds};
@@ -38,23 +39,23 @@ pub(super) trait ValueType {
 }
 
 /// Text that is not empty.
-pub(super) struct Text;
+pub(super) struct NonEmptyText;
 /// Text that may be empty.
 pub(super) struct AnyText;
 /// The name of an agent, an agent with a model, or a composite.
 pub(super) struct Name;
 /// The name of an environment variable that holds a secret.
-pub(super) struct Variable;
+pub(super) struct SecretVariable;
 /// An HTTP address.
 pub(super) struct Url;
 /// A table of texts. Each is a separate key.
 pub(super) struct TextTable;
 /// `true` or `false`.
-pub(super) struct Flag;
+pub(super) struct Bool;
 /// A list of strings.
-pub(super) struct List;
+pub(super) struct TextList;
 /// A program and its arguments.
-pub(super) struct Command;
+pub(super) struct CommandWords;
 /// A list of tables that the backend interprets.
 pub(super) struct Tables;
 
@@ -85,10 +86,10 @@ macro_rules! strings {
 }
 
 strings! {
-    Text: ValueKind::Text, |text| !text.is_empty();
+    NonEmptyText: ValueKind::Text, |text| !text.is_empty();
     AnyText: ValueKind::AnyText, |_| true;
     Name: ValueKind::Name, names::is_worker;
-    Variable: ValueKind::Variable, names::is_secret_variable;
+    SecretVariable: ValueKind::Variable, names::is_secret_variable;
     Url: ValueKind::Url, is_http;
 }
 
@@ -114,7 +115,7 @@ impl ValueType for TextTable {
     }
 }
 
-impl ValueType for Flag {
+impl ValueType for Bool {
     type Value = bool;
     const KIND: ValueKind = ValueKind::Flag;
 
@@ -127,7 +128,7 @@ impl ValueType for Flag {
     }
 }
 
-impl ValueType for List {
+impl ValueType for TextList {
     type Value = Vec<String>;
     const KIND: ValueKind = ValueKind::List;
 
@@ -140,16 +141,17 @@ impl ValueType for List {
     }
 }
 
-impl ValueType for Command {
+impl ValueType for CommandWords {
     type Value = Vec<String>;
     const KIND: ValueKind = ValueKind::Command;
 
     fn read(value: &Value) -> Option<Vec<String>> {
-        List::read(value).filter(|words| words.first().is_some_and(|program| !program.is_empty()))
+        TextList::read(value)
+            .filter(|words| words.first().is_some_and(|program| !program.is_empty()))
     }
 
     fn write(value: &Vec<String>) -> Value {
-        List::write(value)
+        TextList::write(value)
     }
 }
 
@@ -161,13 +163,13 @@ impl ValueType for TestCommand {
         if value == "none" {
             return Some(Self::None);
         }
-        Command::read(value).map(Self::Run)
+        CommandWords::read(value).map(Self::Run)
     }
 
     fn write(value: &Self) -> Value {
         match value {
             Self::None => "none".into(),
-            Self::Run(command) => Command::write(command),
+            Self::Run(command) => CommandWords::write(command),
         }
     }
 }

@@ -11,9 +11,9 @@ use windlass_sandbox::LimitOverrides;
 use super::setting::{Setting, SettingMap};
 use super::value_type::LandStrategy;
 use super::{
-    AgentSettings, Alias, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, Error,
+    AgentKeys, Alias, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, Error,
     GatewaySettings, GeneralSettings, Key, LandSettings, LimitSettings, Notice, NotifySettings,
-    Origin, PublishSettings, Result, ReviewSettings, RunSettings, SandboxSettings, StoreSettings,
+    Origin, PublishSettings, Result, ReviewSettings, RunSettings, SandboxSettings, StoreKeys,
     TaskSettings, TestsSettings, WorkerSettings, WorkspaceSettings, redact,
 };
 
@@ -24,7 +24,7 @@ pub struct Config {
     /// The agent that is used if none is named.
     pub default_agent: Option<String>,
     /// The configured agents, by name.
-    pub agents: BTreeMap<String, AgentSettings>,
+    pub agents: BTreeMap<String, AgentKeys>,
     /// The composites, by name.
     pub composites: BTreeMap<String, CompositeSettings>,
     /// The aliases, by the model name that a client requests.
@@ -32,7 +32,7 @@ pub struct Config {
     /// The gateway.
     pub gateway: GatewaySettings,
     /// The task store.
-    pub store: StoreSettings,
+    pub store: StoreKeys,
     /// The tests.
     pub tests: TestsSettings,
     /// The clones.
@@ -96,11 +96,11 @@ impl Config {
         check_land(&land, &layers)?;
         Ok(Self {
             default_agent: GeneralSettings::read(&tables)?.default_agent,
-            agents: named(&tables["agents"], AgentSettings::read)?,
+            agents: named(&tables["agents"], AgentKeys::read)?,
             composites: named(&tables["composites"], CompositeSettings::read)?,
             model_list: aliases.collect(),
             gateway: GatewaySettings::read(&tables["gateway"])?,
-            store: StoreSettings::read(&tables["store"])?,
+            store: StoreKeys::read(&tables["store"])?,
             tests: TestsSettings::read(&tables["tests"])?,
             workspace: WorkspaceSettings::read(&tables["workspace"])?,
             commit: CommitKeys::read(&tables["commit"])?,

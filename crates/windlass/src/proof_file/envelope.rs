@@ -15,7 +15,7 @@ pub(crate) const MAX_BYTES: u64 = 16 << 20;
 /// A signed statement (Dead Simple Signing Envelope, version 1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Envelope {
+pub(crate) struct DsseEnvelope {
     payload_type: String,
     /// The statement's bytes, in base64.
     payload: String,
@@ -30,7 +30,7 @@ struct EnvelopeSignature {
     sig: String,
 }
 
-impl Envelope {
+impl DsseEnvelope {
     /// Creates an envelope without a signature.
     pub(crate) fn new(statement: &Statement) -> Result<Self, String> {
         let json = serde_json::to_vec(statement).map_err(|error| error.to_string())?;
@@ -76,14 +76,14 @@ impl Envelope {
 pub(crate) struct ProofFile {
     pub(crate) statement: Statement,
     /// `None` if the file is a statement without an envelope.
-    pub(crate) envelope: Option<Envelope>,
+    pub(crate) envelope: Option<DsseEnvelope>,
 }
 
 impl ProofFile {
     /// Parses a proof file.
     pub(crate) fn parse(text: &[u8]) -> Result<Self, String> {
         let not_a_proof = |error: serde_json::Error| format!("not a proof file: {error}");
-        let Ok(envelope) = serde_json::from_slice::<Envelope>(text) else {
+        let Ok(envelope) = serde_json::from_slice::<DsseEnvelope>(text) else {
             return Ok(Self {
                 statement: serde_json::from_slice(text).map_err(not_a_proof)?,
                 envelope: None,

@@ -4,6 +4,6 @@ mod envelope;
 mod signature;
 mod statement;
 
-pub(crate) use envelope::{Envelope, MAX_BYTES, ProofFile};
+pub(crate) use envelope::{DsseEnvelope, MAX_BYTES, ProofFile};
 pub(crate) use signature::{SignatureCheck, default_key, sign, verify};
 pub(crate) use statement::Statement;

@@ -14,13 +14,14 @@ const PREDICATE_TYPE: &str = "https://in-toto.io/attestation/test-result/v0.1";
 pub(crate) struct Statement {
     #[serde(rename = "_type")]
     statement_type: String,
-    subject: Vec<Resource>,
+    subject: Vec<ResourceDescriptor>,
     predicate_type: String,
     predicate: Predicate,
 }
 
+/// A resource, by its name and hash.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Resource {
+struct ResourceDescriptor {
     name: String,
     digest: Digest,
 }
@@ -39,7 +40,7 @@ struct Digest {
 #[serde(rename_all = "camelCase")]
 struct Predicate {
     result: TestVerdict,
-    configuration: Vec<Resource>,
+    configuration: Vec<ResourceDescriptor>,
     passed_tests: Vec<String>,
     warned_tests: Vec<String>,
     failed_tests: Vec<String>,
@@ -122,8 +123,8 @@ impl Statement {
 }
 
 /// Returns what the statement is about: the commit and its tree.
-fn subject(proof: &Proof) -> Vec<Resource> {
-    let tree = Resource {
+fn subject(proof: &Proof) -> Vec<ResourceDescriptor> {
+    let tree = ResourceDescriptor {
         name: "tree".to_owned(),
         digest: Digest {
             git_tree: Some(proof.tree.clone()),
@@ -134,7 +135,7 @@ fn subject(proof: &Proof) -> Vec<Resource> {
 }
 
 /// Returns what the tested change is based on.
-fn configuration(proof: &Proof) -> Vec<Resource> {
+fn configuration(proof: &Proof) -> Vec<ResourceDescriptor> {
     let parts = proof.base_parts.iter();
     let parts = parts.map(|part| commit(&format!("task-{}", part.task), &part.commit));
     std::iter::once(commit("base", &proof.base))
@@ -142,8 +143,8 @@ fn configuration(proof: &Proof) -> Vec<Resource> {
         .collect()
 }
 
-fn commit(name: &str, hash: &str) -> Resource {
-    Resource {
+fn commit(name: &str, hash: &str) -> ResourceDescriptor {
+    ResourceDescriptor {
         name: name.to_owned(),
         digest: Digest {
             git_commit: Some(hash.to_owned()),

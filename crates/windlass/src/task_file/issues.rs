@@ -11,7 +11,7 @@ const MAX_KEY_BYTES: usize = 400;
 
 /// An issue. Fields that are not used are allowed: `gh` prints those that its user asked for.
 #[derive(Deserialize)]
-struct Issue {
+struct GithubIssue {
     number: u64,
     title: String,
     #[serde(default)]
@@ -35,7 +35,7 @@ pub(super) fn parse_list(
     let issues = issues.into_iter().enumerate();
     issues
         .map(|(index, issue)| {
-            let read: Issue = serde_json::from_value(issue).map_err(|error| {
+            let read: GithubIssue = serde_json::from_value(issue).map_err(|error| {
                 format!("entry {}: {error}; expected the output of gh issue list --json number,title,body,labels,url", index + 1)
             })?;
             task(read, new)
@@ -54,13 +54,13 @@ pub(super) fn parse_one(
     if value.get("number").is_none() {
         return Ok(None);
     }
-    let issue: Issue = serde_json::from_value(value).map_err(|error| {
+    let issue: GithubIssue = serde_json::from_value(value).map_err(|error| {
         format!("{error}; expected the output of gh issue view --json number,title,body,labels,url")
     })?;
     task(issue, new).map(Some)
 }
 
-fn task(issue: Issue, new: &dyn Fn(&str) -> NewTask) -> Result<FileTask, String> {
+fn task(issue: GithubIssue, new: &dyn Fn(&str) -> NewTask) -> Result<FileTask, String> {
     let number = issue.number;
     let title = issue.title.trim();
     if title.is_empty() {

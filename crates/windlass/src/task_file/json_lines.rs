@@ -9,7 +9,7 @@ use super::{FileTask, item_key};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct TaskLine {
     title: String,
     #[serde(default)]
     description: String,
@@ -47,7 +47,7 @@ pub(super) fn parse(
     let lines = text.lines().enumerate();
     for (index, text) in lines.filter(|(_, text)| !text.trim().is_empty()) {
         let line = index + 1;
-        let read: Line = serde_json::from_str(text).map_err(|error| {
+        let read: TaskLine = serde_json::from_str(text).map_err(|error| {
             // A line has no further lines: only the column is of interest.
             let why = error.to_string();
             let why = why.split(" at line ").next().unwrap_or_default().to_owned();
@@ -78,7 +78,7 @@ pub(super) fn parse(
     Ok(tasks)
 }
 
-fn task(read: Line, new: &dyn Fn(&str) -> NewTask) -> Result<NewTask, String> {
+fn task(read: TaskLine, new: &dyn Fn(&str) -> NewTask) -> Result<NewTask, String> {
     if read.title.trim().is_empty() {
         return Err("the task has no title".to_owned());
     }

@@ -7,7 +7,7 @@ use windlass_tasks::NewTask;
 use super::{FileTask, item_key, siblings};
 
 /// An open item of the list.
-struct Item {
+struct ListItem {
     line: usize,
     indent: usize,
     title: String,
@@ -24,7 +24,7 @@ pub(super) fn parse(
     source: &str,
     new: &dyn Fn(&str) -> NewTask,
 ) -> Result<Vec<FileTask>, String> {
-    let mut items: Vec<Item> = Vec::new();
+    let mut items: Vec<ListItem> = Vec::new();
     // The items that the current line is nested in: their indents, and their index if they are open.
     let mut open: Vec<(usize, Option<usize>)> = Vec::new();
     let mut fence: Option<String> = None;
@@ -50,7 +50,7 @@ pub(super) fn parse(
                 if let Some(parent) = open.last().and_then(|(_, item)| *item) {
                     items[parent].children.push(own);
                 }
-                items.push(Item {
+                items.push(ListItem {
                     line: number,
                     indent,
                     title: title.to_owned(),
@@ -72,7 +72,7 @@ pub(super) fn parse(
     Ok(tasks(items, source, new))
 }
 
-fn tasks(items: Vec<Item>, source: &str, new: &dyn Fn(&str) -> NewTask) -> Vec<FileTask> {
+fn tasks(items: Vec<ListItem>, source: &str, new: &dyn Fn(&str) -> NewTask) -> Vec<FileTask> {
     let mut seen: HashMap<Vec<String>, usize> = HashMap::new();
     let mut tasks = Vec::with_capacity(items.len());
     for item in items {

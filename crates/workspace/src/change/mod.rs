@@ -41,9 +41,9 @@ pub(crate) struct FileDiff {
     pub(crate) new_blob: String,
 }
 
-/// The files at one point in time.
+/// The files of a clone at one point in time.
 #[derive(Debug)]
-pub(crate) struct Snapshot {
+pub(crate) struct CloneSnapshot {
     /// The tree in the private git directory.
     pub(crate) tree: String,
     /// The differences from the base.
@@ -52,7 +52,7 @@ pub(crate) struct Snapshot {
 
 /// Returns what differs from the base now.
 pub(crate) async fn current_change(git: &Git, clone: &OpenClone) -> Result<Change> {
-    let Snapshot { tree, .. } = snapshot(git, clone).await?;
+    let CloneSnapshot { tree, .. } = snapshot(git, clone).await?;
     change_to(git, clone, &tree).await
 }
 
@@ -92,12 +92,16 @@ fn changed_lines(diff: &str) -> u64 {
 }
 
 /// Returns a snapshot of the current files. It excludes ignored files and artifacts of tests.
-pub(crate) async fn snapshot(git: &Git, clone: &OpenClone) -> Result<Snapshot> {
+pub(crate) async fn snapshot(git: &Git, clone: &OpenClone) -> Result<CloneSnapshot> {
     snapshot_in(git, clone, &clone.git.index()).await
 }
 
 /// Returns a snapshot of the current files that is made in this index.
-pub(crate) async fn snapshot_in(git: &Git, clone: &OpenClone, index: &Path) -> Result<Snapshot> {
+pub(crate) async fn snapshot_in(
+    git: &Git,
+    clone: &OpenClone,
+    index: &Path,
+) -> Result<CloneSnapshot> {
     remove_mount_points(&clone.work);
     let private_git = &clone.git;
     private_git
@@ -138,7 +142,7 @@ pub(crate) async fn snapshot_in(git: &Git, clone: &OpenClone, index: &Path) -> R
         tree = command().run(&["write-tree"]).await?.text();
         differences.retain(|diff| !is_gitlink(diff));
     }
-    Ok(Snapshot { tree, differences })
+    Ok(CloneSnapshot { tree, differences })
 }
 
 /// Returns the files that differ between two trees, sorted by path.

@@ -37,7 +37,7 @@ impl AttemptClone {
 
     async fn make_commit(&self, message: String) -> Result<Commit> {
         let (git, base) = (&self.clones.git, &self.open_clone.base);
-        let change::Snapshot { tree, differences } =
+        let change::CloneSnapshot { tree, differences } =
             change::snapshot(git, &self.open_clone).await?;
         if differences.is_empty() {
             let id = base.clone();

@@ -8,7 +8,7 @@ use super::copied::copy_files;
 use super::meta::{META_DIR, meta_path};
 use super::open::{ORIGIN_FILE, tags, work_name, write_shared};
 use super::prepared::private_git;
-use super::{Clones, LockedDir, Origin, ScratchRepo, lfs, submodules};
+use super::{CloneOrigin, Clones, LockedDir, ScratchRepo, lfs, submodules};
 use crate::error::{Error, Result};
 use crate::git::{PrivateGitDir, Repository, small_file};
 
@@ -25,7 +25,7 @@ pub(crate) struct CheckoutSource {
 impl CheckoutSource {
     /// The clone of an attempt, with the commits that Windlass made of its files.
     pub(crate) fn attempt(root: &Path) -> Result<Self> {
-        let origin = meta_path(root, ORIGIN_FILE).and_then(|file| Origin::load(&file));
+        let origin = meta_path(root, ORIGIN_FILE).and_then(|file| CloneOrigin::load(&file));
         let (Some(git), Some(origin)) = (private_git(root), origin) else {
             return Err(Error::Path {
                 path: root.to_owned(),

@@ -5,7 +5,7 @@ use std::os::unix::fs::DirBuilderExt;
 
 use super::meta::META_DIR;
 use super::open::{ORIGIN_FILE, tags, work_name, write_shared};
-use super::{AttemptClone, Clones, LockedDir, OpenClone, Origin};
+use super::{AttemptClone, CloneOrigin, Clones, LockedDir, OpenClone};
 use crate::error::{Error, Result};
 use crate::git::{PrivateGitDir, Repository, write};
 
@@ -36,7 +36,7 @@ impl TestCopy {
         let git = PrivateGitDir::create(&meta.join("git"), &dir.path, repository, format)?;
         write_shared(&meta, &git)?;
         write(&meta.join("tags"), &tags(clones, repository).await?)?;
-        let origin = Origin {
+        let origin = CloneOrigin {
             base: base.to_owned(),
             start_tree: None,
             ref_name: String::new(),

@@ -48,7 +48,7 @@ pub(crate) use clones_dir::ClonesDir;
 pub(crate) use copied::copied_files;
 pub(crate) use landing_copy::TestCopy;
 pub(crate) use open::{OpenClone, cache_dir, detected_tests};
-pub(crate) use origin::{KEPT_REFS, Origin, kept_ref};
+pub(crate) use origin::{CloneOrigin, KEPT_REFS, kept_ref};
 pub use prepared::{Prepared, readable_dirs};
 pub(crate) use prepared::{git_dirs, prepared, private_git, record};
 pub(crate) use retention::PruneTimer;

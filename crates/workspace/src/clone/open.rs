@@ -10,7 +10,7 @@ use windlass_tasks::{AttemptRef, BasePart, StartPoint};
 use super::clones_dir::clone_name;
 use super::copied::copy_files;
 use super::meta::{META_DIR, meta_path};
-use super::origin::{Origin, kept_ref};
+use super::origin::{CloneOrigin, kept_ref};
 use super::start::{Start, start_from, start_with_conflict};
 use super::{Clones, lfs, names, submodules};
 use crate::error::{Error, Result};
@@ -34,7 +34,7 @@ pub(crate) struct OpenClone {
     pub(crate) work: PathBuf,
     pub(crate) git: PrivateGitDir,
     /// Where an attempt's clone came from. `None` for a checkout that keeps no change.
-    pub(crate) origin: Option<Origin>,
+    pub(crate) origin: Option<CloneOrigin>,
     /// Whether the files have the change of an earlier attempt.
     pub(crate) start: StartPoint,
     /// The lock that marks the directory as in use. `None` if the caller holds it.
@@ -57,7 +57,7 @@ impl OpenClone {
         let created = async {
             let new_clone = populate(clones, &repository, format, base, &temp_dir).await?;
             let start = new_clone.start_from(clones, &stacked, earlier).await?;
-            let origin = Origin {
+            let origin = CloneOrigin {
                 base: base.to_owned(),
                 start_tree: start.tree,
                 ref_name: kept_ref(&clones.store, attempt),
@@ -84,7 +84,7 @@ impl OpenClone {
     /// Opens the clone that a dead process left in `dir`, which the caller has locked. Returns
     /// `None` if it is not known where the clone came from.
     pub(crate) fn reopen(dir: PathBuf, lock: fs::File) -> Result<Option<Self>> {
-        let Some(origin) = Origin::load(&dir.join(META_DIR).join(ORIGIN_FILE)) else {
+        let Some(origin) = CloneOrigin::load(&dir.join(META_DIR).join(ORIGIN_FILE)) else {
             return Ok(None);
         };
         let repository = Repository::find(&origin.root)?;

@@ -18,7 +18,7 @@ pub(crate) fn kept_ref(store: &str, attempt: AttemptRef) -> String {
 
 /// Where an attempt's clone came from. Stored next to the clone, where no agent can write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Origin {
+pub(crate) struct CloneOrigin {
     /// The commit that the change is compared with.
     pub(crate) base: String,
     /// The tree that the attempt started with, if it is not the base's.
@@ -29,7 +29,7 @@ pub(crate) struct Origin {
     pub(crate) root: PathBuf,
 }
 
-impl Origin {
+impl CloneOrigin {
     pub(crate) fn save(&self, file: &Path) -> Result<()> {
         let Self {
             base,
@@ -65,16 +65,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("origin");
         for start_tree in [None, Some("tree".to_owned())] {
-            let origin = Origin {
+            let origin = CloneOrigin {
                 base: "base".into(),
                 start_tree,
                 ref_name: "refs/windlass/a/task-1/attempt-1".into(),
                 root: "/home/me/two\nlines ä".into(),
             };
             origin.save(&file).unwrap();
-            assert_eq!(Origin::load(&file), Some(origin));
+            assert_eq!(CloneOrigin::load(&file), Some(origin));
         }
         std::fs::write(&file, "base\n\nref").unwrap();
-        assert_eq!(Origin::load(&file), None);
+        assert_eq!(CloneOrigin::load(&file), None);
     }
 }

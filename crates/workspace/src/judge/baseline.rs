@@ -89,7 +89,7 @@ impl BaselineStore {
     }
 
     /// Waits until no other attempt makes the same baseline, and returns its entry.
-    async fn entry(&self, key: &str) -> Result<Entry> {
+    async fn entry(&self, key: &str) -> Result<BaselineEntry> {
         let (dir, key) = (self.dir.clone(), key.to_owned());
         blocking(move || {
             let mut builder = fs::DirBuilder::new();
@@ -99,7 +99,7 @@ impl BaselineStore {
             let lock_path = dir.join(format!("{key}.lock"));
             let lock = File::create(&lock_path).map_err(|error| Error::io(&lock_path, &error))?;
             lock.lock().map_err(|error| Error::io(&lock_path, &error))?;
-            Ok(Entry {
+            Ok(BaselineEntry {
                 path: dir.join(format!("{key}.json")),
                 _lock: lock,
             })
@@ -109,12 +109,12 @@ impl BaselineStore {
 }
 
 /// One baseline on disk, locked.
-struct Entry {
+struct BaselineEntry {
     path: PathBuf,
     _lock: File,
 }
 
-impl Entry {
+impl BaselineEntry {
     /// Returns the stored baseline. A file that cannot be used counts as missing.
     fn read(&self) -> Option<Baseline> {
         let file = File::open(&self.path).ok()?;

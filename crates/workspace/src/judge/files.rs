@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::roles::{Role, role};
+use super::roles::{FileRole, role};
 use crate::change::{FileDiff, differences};
 use crate::error::Result;
 use crate::git::{Git, PrivateGitDir};
@@ -18,7 +18,7 @@ const LINK_MODE: &str = "120000";
 #[derive(Debug)]
 pub(super) struct ChangedFile {
     pub(super) diff: FileDiff,
-    pub(super) role: Role,
+    pub(super) role: FileRole,
     /// The text in the base. `None` if it does not exist or is too large.
     pub(super) base: Option<String>,
     /// The text in the change. `None` if it does not exist or is too large.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::files::ChangedFile;
-use super::roles::Role;
+use super::roles::FileRole;
 use super::{inline, manifest};
 use crate::error::{Error, Result};
 use crate::git::{Git, PrivateGitDir};
@@ -44,17 +44,17 @@ impl Overlay {
         let diff = &file.diff;
         let texts = file.base.as_deref().zip(file.new.as_deref());
         let merged = match file.role {
-            Role::Test if file.is_added() && !is_code(file.path()) => return,
-            Role::Test | Role::Runner | Role::Targets => None,
-            Role::Manifest if file.is_added() => return,
-            Role::Manifest => match texts {
+            FileRole::Test if file.is_added() && !is_code(file.path()) => return,
+            FileRole::Test | FileRole::Runner | FileRole::Targets => None,
+            FileRole::Manifest if file.is_added() => return,
+            FileRole::Manifest => match texts {
                 Some((base, new)) => match manifest::with_base_settings(file.path(), base, new) {
                     Some(text) => Some(text),
                     None => return,
                 },
                 None => None,
             },
-            Role::Other => {
+            FileRole::Other => {
                 let with = |(base, new)| inline::with_base_tests(file.path(), base, new);
                 match texts.and_then(with) {
                     Some(text) => Some(text),

@@ -4,7 +4,7 @@ use crate::change::is_test_file;
 
 /// What a file has to do with tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum FileRole {
     /// Tests, their fixtures and snapshots.
     Test,
     /// Configuration of a test runner, or a script that starts it.
@@ -61,7 +61,7 @@ const RUNNER_MODULES: &[&str] = &[
 ];
 
 /// Returns the role of a file in a project that is tested with `command`.
-pub(super) fn role(path: &str, command: &[String]) -> Role {
+pub(super) fn role(path: &str, command: &[String]) -> FileRole {
     let (dirs, file) = path.rsplit_once('/').unwrap_or(("", path));
     let is_argument = |arg: &String| arg.strip_prefix("./").unwrap_or(arg) == path;
     let is_module = |name: &str| {
@@ -77,13 +77,13 @@ pub(super) fn role(path: &str, command: &[String]) -> Role {
         || dirs.split('/').next().is_some_and(is_module)
         || file.ends_with(".pth")
     {
-        return Role::Runner;
+        return FileRole::Runner;
     }
     if matches!(
         file,
         "package.json" | "pyproject.toml" | "Cargo.toml" | "setup.cfg"
     ) {
-        return Role::Manifest;
+        return FileRole::Manifest;
     }
     let is_target_file = matches!(
         file,
@@ -96,12 +96,12 @@ pub(super) fn role(path: &str, command: &[String]) -> Role {
             | "Rakefile"
     );
     if is_target_file || file.ends_with(".mk") {
-        return Role::Targets;
+        return FileRole::Targets;
     }
     if is_test_file(path) {
-        return Role::Test;
+        return FileRole::Test;
     }
-    Role::Other
+    FileRole::Other
 }
 
 /// Returns `true` if the path is a usual name of a script that runs tests.
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(role_: Role, paths: &[&str]) {
+    fn check(role_: FileRole, paths: &[&str]) {
         let command = ["sh", "./ci/verify.sh"].map(str::to_owned);
         for path in paths {
             assert_eq!(role(path, &command), role_, "{path}");
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn files_have_roles_by_name() {
         check(
-            Role::Runner,
+            FileRole::Runner,
             &[
                 "pytest.ini",
                 "sub/jest.config.ts",
@@ -146,7 +146,7 @@ mod tests {
             ],
         );
         check(
-            Role::Test,
+            FileRole::Test,
             &[
                 "tests/helpers.py",
                 "src/a.test.ts",
@@ -157,12 +157,15 @@ mod tests {
             ],
         );
         check(
-            Role::Manifest,
+            FileRole::Manifest,
             &["package.json", "a/pyproject.toml", "Cargo.toml"],
         );
-        check(Role::Targets, &["Makefile", "build/rules.mk", "justfile"]);
         check(
-            Role::Other,
+            FileRole::Targets,
+            &["Makefile", "build/rules.mk", "justfile"],
+        );
+        check(
+            FileRole::Other,
             &[
                 "src/lib.rs",
                 "README.md",

@@ -4,7 +4,7 @@ use windlass_tasks::{Warning, WarningKind};
 
 use super::files::ChangedFile;
 use super::overlay::is_code;
-use super::roles::Role;
+use super::roles::FileRole;
 
 /// Maximum number of warnings of one kind.
 const MAX_WARNINGS: usize = 20;
@@ -117,11 +117,11 @@ fn runner_change(file: &ChangedFile) -> Vec<String> {
     let path = file.path();
     let texts = file.base.as_deref().zip(file.new.as_deref());
     let what = match (file.role, texts) {
-        (Role::Runner, _) if file.is_added() => "adds",
-        (Role::Runner | Role::Targets, _) if file.is_deleted() => "deletes",
-        (Role::Runner, _) => "changes",
-        (Role::Targets, Some((base, new))) if !only_adds_targets(base, new) => "changes",
-        (Role::Manifest, Some((base, new)))
+        (FileRole::Runner, _) if file.is_added() => "adds",
+        (FileRole::Runner | FileRole::Targets, _) if file.is_deleted() => "deletes",
+        (FileRole::Runner, _) => "changes",
+        (FileRole::Targets, Some((base, new))) if !only_adds_targets(base, new) => "changes",
+        (FileRole::Manifest, Some((base, new)))
             if super::manifest::with_base_settings(path, base, new).is_some() =>
         {
             return vec![format!("{path}: changes how the tests are run")];
@@ -166,7 +166,7 @@ fn target(line: &str) -> Option<&str> {
 fn tampering(file: &ChangedFile) -> Vec<String> {
     let lines = file.added_lines();
     let mut found = mentions(file.path(), &lines, TAMPERING);
-    if file.role == Role::Test {
+    if file.role == FileRole::Test {
         found.extend(mentions(file.path(), &lines, EXITS));
     }
     if is_equal_to_everything(&lines) {
@@ -179,7 +179,7 @@ fn tampering(file: &ChangedFile) -> Vec<String> {
 }
 
 fn detection(file: &ChangedFile) -> Vec<String> {
-    if matches!(file.role, Role::Test | Role::Runner) || !is_code(file.path()) {
+    if matches!(file.role, FileRole::Test | FileRole::Runner) || !is_code(file.path()) {
         return Vec::new();
     }
     mentions(file.path(), &file.added_lines(), DETECTION)

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use windlass_tasks::Commit;
 
-use crate::change::{self, Snapshot};
-use crate::clone::{Clones, OpenClone, Origin, Retention};
+use crate::change::{self, CloneSnapshot};
+use crate::clone::{CloneOrigin, Clones, OpenClone, Retention};
 use crate::error::{Error, Result};
 use crate::git::{Git, Repository, is_hash, stale_lock};
 
@@ -31,7 +31,7 @@ const SUFFIX_LEN: usize = 10;
 pub(crate) async fn keep(
     clones: &Clones,
     clone: &OpenClone,
-    origin: &Origin,
+    origin: &CloneOrigin,
     message: String,
 ) -> Result<Option<Commit>> {
     let mut commit = make_commit(&clones.git, clone, origin, &message).await;
@@ -56,7 +56,7 @@ pub(crate) async fn keep(
 pub(crate) async fn keep_published(
     clones: &Clones,
     clone: &OpenClone,
-    origin: &Origin,
+    origin: &CloneOrigin,
     commit: Commit,
 ) -> Result<Commit> {
     let kept = create_ref(&clones.git, clone, &origin.ref_name, commit).await?;
@@ -68,11 +68,11 @@ pub(crate) async fn keep_published(
 async fn make_commit(
     git: &Git,
     clone: &OpenClone,
-    origin: &Origin,
+    origin: &CloneOrigin,
     message: &str,
 ) -> Result<Option<Commit>> {
     let index = copy_index(clone)?;
-    let Snapshot { tree, differences } = change::snapshot_in(git, clone, &index).await?;
+    let CloneSnapshot { tree, differences } = change::snapshot_in(git, clone, &index).await?;
     if differences.is_empty() || Some(&tree) == origin.start_tree.as_ref() {
         return Ok(None);
     }

@@ -105,7 +105,7 @@ impl Clones {
         let (format, _) = repository.head(&self.git).await?;
         let copy = TestCopy::create(self, &repository, &format, &before).await?;
         let git = &self.git;
-        let Merge { commit, merged } = match merge(git, &copy.git, &before, request).await? {
+        let MergedCommit { commit, merged } = match merge(git, &copy.git, &before, request).await? {
             Ok(Some(merge)) => merge,
             Ok(None) => return Ok(MergeResult::Contained),
             Err((at, files)) => return Ok(MergeResult::Conflict { at, files }),
@@ -133,7 +133,7 @@ impl Clones {
 }
 
 /// A commit that has the branch and the changes.
-struct Merge {
+struct MergedCommit {
     commit: Commit,
     merged: Vec<String>,
 }
@@ -147,7 +147,7 @@ async fn merge(
     private_git: &PrivateGitDir,
     before: &str,
     request: MergeRequest<'_>,
-) -> Result<std::result::Result<Option<Merge>, Conflict>> {
+) -> Result<std::result::Result<Option<MergedCommit>, Conflict>> {
     let mut current = before.to_owned();
     let mut tree = tree_of(git, private_git, before).await?;
     let first_tree = tree.clone();
@@ -207,7 +207,7 @@ async fn merge(
         let command = private_git.command(git).input(message);
         command.run(&args).await?.text()
     };
-    Ok(Ok(Some(Merge {
+    Ok(Ok(Some(MergedCommit {
         commit: Commit { id, tree },
         merged,
     })))

@@ -38,7 +38,7 @@ pub(super) struct SetupStore {
 
 /// A complete result.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct SetupEntry {
     key: String,
     dir: PathBuf,
     record: EntryRecord,
@@ -76,13 +76,13 @@ impl SetupStore {
     }
 
     /// Returns the result for a key. One that is incomplete, or was changed, is removed.
-    pub(super) fn find(&self, key: &str) -> Result<Option<Entry>> {
+    pub(super) fn find(&self, key: &str) -> Result<Option<SetupEntry>> {
         let dir = self.path().join(key);
         if dir.symlink_metadata().is_err() {
             return Ok(None);
         }
         if let Some(record) = EntryRecord::read(&dir) {
-            let entry = Entry {
+            let entry = SetupEntry {
                 key: key.to_owned(),
                 dir: dir.clone(),
                 record,
@@ -101,7 +101,7 @@ impl SetupStore {
     }
 
     /// Moves what the set-up created in the checkout at `root` into the store.
-    pub(super) fn add(&self, key: &str, root: &Path, artifacts: &Artifacts) -> Result<Entry> {
+    pub(super) fn add(&self, key: &str, root: &Path, artifacts: &Artifacts) -> Result<SetupEntry> {
         let temp = LockedDir::new(&self.dir)?;
         let (files, caches) = (temp.path.join(FILES_DIR), temp.path.join(CACHES_DIR));
         create_dir(&files)?;
@@ -114,7 +114,7 @@ impl SetupStore {
             break_hard_links(dir)?;
         }
         let dir = self.dir.rename_to(&temp.path, key)?;
-        let mut entry = Entry {
+        let mut entry = SetupEntry {
             key: key.to_owned(),
             dir,
             record: EntryRecord {
@@ -136,7 +136,7 @@ impl SetupStore {
     }
 }
 
-impl Entry {
+impl SetupEntry {
     /// Places the result in the checkout at `root`, and records what its processes need.
     pub(super) fn place(&self, root: &Path) -> Result<Prepared> {
         let files = self.dir.join(FILES_DIR);

@@ -8,7 +8,7 @@ mod parse;
 mod parsed;
 mod report;
 mod run;
-mod runner;
+mod runner_kind;
 mod settings;
 mod verdict;
 

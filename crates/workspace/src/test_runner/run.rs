@@ -15,9 +15,9 @@ use super::detect::split;
 use super::output::OutputLog;
 use super::parse::TestOutputParser;
 use super::parsed::ParsedRun;
-use super::report::{GoEvents, Report, Reports};
-use super::runner::Runner;
-use super::verdict::{Evidence, Verdict};
+use super::report::{GoEvents, Reports, TestReport};
+use super::runner_kind::RunnerKind;
+use super::verdict::{Evidence, RunVerdict};
 use crate::clone::{prepared, readable_dirs};
 use crate::error::{Error, Result};
 
@@ -59,7 +59,7 @@ struct CommandRun {
     exit: ExitStatus,
     parsed: Vec<ParsedRun>,
     /// What events in the output say.
-    events: Option<Report>,
+    events: Option<TestReport>,
 }
 
 /// Runs the command, after `setup` if the checkout is not prepared.
@@ -76,7 +76,7 @@ pub(super) async fn run(tests: &TestRunner, root: &Path, command: &[String]) -> 
         let (exit, verdict) = run_part(tests, root, command, &caches, &mut output).await?;
         return Ok(result(command, exit, output, verdict));
     };
-    let mut whole: Option<(ExitStatus, Verdict)> = None;
+    let mut whole: Option<(ExitStatus, RunVerdict)> = None;
     for part in parts {
         let (mut exit, verdict) =
             run_part(tests, root, &part.command, &caches, &mut output).await?;
@@ -100,7 +100,7 @@ async fn run_part(
     command: &[String],
     caches: &BuildCaches,
     output: &mut OutputLog,
-) -> Result<(ExitStatus, Verdict)> {
+) -> Result<(ExitStatus, RunVerdict)> {
     let reports = Reports::new(root, command)?;
     let network = tests.settings.network;
     let words = &reports.command;
@@ -113,7 +113,7 @@ async fn run_part(
         reports: reports.read(),
     };
     evidence.reports.extend(run.events);
-    Ok((run.exit, Verdict::new(evidence)))
+    Ok((run.exit, RunVerdict::new(evidence)))
 }
 
 /// Returns how two sequential commands ended: as the first that failed.
@@ -214,8 +214,8 @@ async fn read(
     Ok(CommandRun {
         exit,
         parsed: parser.finish(),
-        events: events.and_then(GoEvents::finish).map(|run| Report {
-            runner: Runner::Go,
+        events: events.and_then(GoEvents::finish).map(|run| TestReport {
+            runner: RunnerKind::Go,
             content: Ok(run),
         }),
     })
@@ -225,7 +225,7 @@ fn result(
     command: &[String],
     exit: ExitStatus,
     output: OutputLog,
-    mut verdict: Verdict,
+    mut verdict: RunVerdict,
 ) -> TestResult {
     let (output, output_sha256) = output.finish();
     let counts = verdict.counts;
@@ -271,7 +271,7 @@ fn result(
 
 /// Returns the result for a failed setup: the tests did not run.
 fn setup_failed(setup: &[String], exit: ExitStatus, output: OutputLog) -> TestResult {
-    let mut result = result(setup, exit, output, Verdict::default());
+    let mut result = result(setup, exit, output, RunVerdict::default());
     if result.status != TestStatus::Timeout {
         result.status = TestStatus::Error;
     }

@@ -3,8 +3,8 @@
 use windlass_tasks::{CaseResults, TestCase, TestCounts, TestNote, TestNoteKind};
 
 use super::parsed::{MAX_FAILURES, NamedCases, ParsedRun};
-use super::report::{Report, ReportError};
-use super::runner::Runner;
+use super::report::{ReportError, TestReport};
+use super::runner_kind::RunnerKind;
 
 /// What is known about a run.
 #[derive(Debug, Default)]
@@ -12,24 +12,24 @@ pub(super) struct Evidence {
     /// Whether the command exited with zero.
     pub(super) success: bool,
     /// The runner, if it is known from the command.
-    pub(super) runner: Option<Runner>,
+    pub(super) runner: Option<RunnerKind>,
     /// Whether this runner was asked for a report.
     pub(super) is_requested: bool,
     /// The result in the output.
     pub(super) output: Vec<ParsedRun>,
-    pub(super) reports: Vec<Report>,
+    pub(super) reports: Vec<TestReport>,
 }
 
 /// The result of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Verdict {
+pub(super) struct RunVerdict {
     pub(super) counts: TestCounts,
     pub(super) failures: Vec<TestCase>,
     pub(super) cases: Option<CaseResults>,
     pub(super) notes: Vec<TestNote>,
 }
 
-impl Verdict {
+impl RunVerdict {
     /// Decides the verdict from the evidence.
     pub(super) fn new(evidence: Evidence) -> Self {
         let Evidence {
@@ -43,7 +43,7 @@ impl Verdict {
         // If the runner is known, output that looks like another runner's was written by a test.
         if let Some(runner) = runner {
             runs.retain(|run| {
-                run.runner == runner || run.runner == Runner::Unknown && !is_requested
+                run.runner == runner || run.runner == RunnerKind::Unknown && !is_requested
             });
         }
         // A test may start another runner, which writes a report too.
@@ -65,7 +65,7 @@ impl Verdict {
             let detail = format!("{runner} exited with zero, but did not write its report");
             verdict.note(TestNoteKind::ReportMismatch, detail);
         }
-        let must_report = is_requested || runner.is_some_and(Runner::always_counts);
+        let must_report = is_requested || runner.is_some_and(RunnerKind::always_counts);
         verdict.sum(success, must_report, runs);
         verdict
     }
@@ -111,7 +111,7 @@ impl Verdict {
 
     /// Replaces the output of a runner by its report.
     fn merge(&mut self, mut report: ParsedRun, runs: &mut Vec<ParsedRun>) {
-        runs.retain(|run| run.runner != Runner::Unknown);
+        runs.retain(|run| run.runner != RunnerKind::Unknown);
         let same = runs.iter().position(|run| run.runner == report.runner);
         if let Some(output) = same.map(|at| runs.remove(at)) {
             let (written, printed) = (report.counts, output.counts);
@@ -146,7 +146,7 @@ impl Verdict {
         let mut cases = Some(NamedCases::default());
         let mut unread = None;
         for run in runs {
-            let is_known = run.runner != Runner::Unknown;
+            let is_known = run.runner != RunnerKind::Unknown;
             must_report |= is_known;
             add(&mut self.counts, run.counts);
             self.failures.extend(run.failures);

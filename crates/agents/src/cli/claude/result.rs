@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use windlass_core::{AgentEvent, ErrorCode, Usage};
 
-use super::turn_state::{StreamJsonQuirks, TurnState};
+use super::turn_state::{ClaudeTurnState, StreamJsonQuirks};
 use crate::cli::{Parsed, RunningTotal};
 use crate::program::failure;
 
@@ -118,7 +118,7 @@ struct ModelUsage {
 }
 
 impl ResultLine {
-    pub(super) fn parse(self, turn: &mut TurnState) -> Parsed {
+    pub(super) fn parse(self, turn: &mut ClaudeTurnState) -> Parsed {
         let total = self.total(turn.quirks);
         let usage = self.turn_usage(turn);
         turn.before = total.or(turn.before);
@@ -160,7 +160,7 @@ impl ResultLine {
 
     /// Returns the usage of this turn, or `None` if only the session's total is known and not the earlier
     /// usage.
-    fn turn_usage(&self, turn: &TurnState) -> Option<Usage> {
+    fn turn_usage(&self, turn: &ClaudeTurnState) -> Option<Usage> {
         let tokens = self.usage.as_ref()?;
         if turn.quirks.running_total {
             let used = self.total(turn.quirks)?.usage_since(turn.before?);

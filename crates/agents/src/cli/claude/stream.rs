@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use windlass_core::AgentEvent;
 
 use super::result::{ResultLine, SystemLine};
-use super::turn_state::{CLAUDE, ErrorAnswer, QWEN, StreamJsonQuirks, TurnState};
+use super::turn_state::{CLAUDE, ClaudeTurnState, ErrorAnswer, QWEN, StreamJsonQuirks};
 use crate::cli::{Parsed, Parser, RunningTotal};
 use crate::program::{ProcessEnd, failure};
 
 /// Parses the lines of a session.
 #[derive(Debug)]
 pub struct StreamJson {
-    turn: TurnState,
+    turn: ClaudeTurnState,
     /// The running tools: ID and name.
     open_tools: Vec<(String, String)>,
     /// The message that is being streamed, and whether any of it was emitted.
@@ -90,7 +90,7 @@ impl StreamJson {
 
     fn new(quirks: &'static StreamJsonQuirks, before: Option<RunningTotal>) -> Self {
         Self {
-            turn: TurnState {
+            turn: ClaudeTurnState {
                 quirks,
                 before,
                 error_answer: None,

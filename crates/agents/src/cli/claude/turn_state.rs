@@ -4,7 +4,7 @@ use crate::cli::RunningTotal;
 
 /// The state of a turn.
 #[derive(Debug)]
-pub(super) struct TurnState {
+pub(super) struct ClaudeTurnState {
     pub(super) quirks: &'static StreamJsonQuirks,
     /// The session's usage before the turn, if known.
     pub(super) before: Option<RunningTotal>,

@@ -45,12 +45,12 @@ pub struct AppServer {
     /// A turn that was requested before the thread was ready.
     queued_turn: Option<TurnRequest>,
     requests: u64,
-    turn: TurnState,
+    turn: CodexTurnState,
 }
 
 /// State of the running turn.
 #[derive(Debug, Default)]
-struct TurnState {
+struct CodexTurnState {
     request: u64,
     id: Option<String>,
     /// Whether the turn is running; before that it cannot be interrupted.
@@ -110,7 +110,7 @@ impl AppServer {
             thread: None,
             queued_turn: None,
             requests: THREAD,
-            turn: TurnState::default(),
+            turn: CodexTurnState::default(),
         }
     }
 
@@ -360,9 +360,9 @@ impl InteractiveParser for AppServer {
         }
         self.approvals.clear();
         let line = self.request("turn/start", params);
-        self.turn = TurnState {
+        self.turn = CodexTurnState {
             request: self.requests,
-            ..TurnState::default()
+            ..CodexTurnState::default()
         };
         vec![line]
     }

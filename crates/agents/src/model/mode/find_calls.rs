@@ -40,67 +40,73 @@ pub(super) fn find(text: &str, names: &[String]) -> FoundCalls {
         let body = text.get(inside..range.end).unwrap_or_default();
         let body = body.trim_end_matches(['`', '~', '\n', '\r', ' ']);
         found = match (found, parse_candidate(body, names)) {
-            (found, Candidate::Other) => found,
-            (FoundCalls::One { .. } | FoundCalls::Many, Candidate::Call(..)) => FoundCalls::Many,
-            (_, Candidate::Call(name, arguments)) => FoundCalls::One {
+            (found, CallCandidate::Other) => found,
+            (FoundCalls::One { .. } | FoundCalls::Many, CallCandidate::Call(..)) => {
+                FoundCalls::Many
+            }
+            (_, CallCandidate::Call(name, arguments)) => FoundCalls::One {
                 name,
                 arguments,
                 range,
             },
-            (FoundCalls::NoCall, Candidate::Malformed(problem)) => FoundCalls::Malformed(problem),
-            (found, Candidate::Malformed(_)) => found,
+            (FoundCalls::NoCall, CallCandidate::Malformed(problem)) => {
+                FoundCalls::Malformed(problem)
+            }
+            (found, CallCandidate::Malformed(_)) => found,
         };
     }
     found
 }
 
-enum Candidate {
+enum CallCandidate {
     Call(String, Map<String, Value>),
     Malformed(String),
     Other,
 }
 
 /// Parses one candidate.
-fn parse_candidate(body: &str, names: &[String]) -> Candidate {
+fn parse_candidate(body: &str, names: &[String]) -> CallCandidate {
     let body = body.trim_start();
     if !body.starts_with('{') {
-        return Candidate::Other;
+        return CallCandidate::Other;
     }
     let mut values = serde_json::Deserializer::from_str(body).into_iter::<Value>();
     let value = match values.next() {
         Some(Ok(Value::Object(object))) => object,
         Some(Err(error)) if looks_like_call(body, names) => {
-            return Candidate::Malformed(format!("the call is not JSON: {error}"));
+            return CallCandidate::Malformed(format!("the call is not JSON: {error}"));
         }
-        _ => return Candidate::Other,
+        _ => return CallCandidate::Other,
     };
     call(&value, names)
 }
 
 /// Interprets an object as a call, in any of the spellings that models use.
-fn call(object: &Map<String, Value>, names: &[String]) -> Candidate {
+fn call(object: &Map<String, Value>, names: &[String]) -> CallCandidate {
     let inner = object.get("function").and_then(Value::as_object);
     let object = inner.unwrap_or(object);
     let name = ["tool", "name", "function", "tool_name"]
         .iter()
         .find_map(|key| object.get(*key)?.as_str());
     let Some(name) = name.filter(|name| names.iter().any(|known| known == name)) else {
-        return Candidate::Other;
+        return CallCandidate::Other;
     };
     let arguments = ["arguments", "parameters", "input", "args"]
         .iter()
         .find_map(|key| object.get(*key));
     match arguments {
-        Some(Value::Object(arguments)) => Candidate::Call(name.to_owned(), arguments.clone()),
+        Some(Value::Object(arguments)) => CallCandidate::Call(name.to_owned(), arguments.clone()),
         Some(Value::String(text)) => match serde_json::from_str(text) {
-            Ok(Value::Object(arguments)) => Candidate::Call(name.to_owned(), arguments),
-            _ => Candidate::Malformed(format!("the arguments of {name} are not a JSON object")),
+            Ok(Value::Object(arguments)) => CallCandidate::Call(name.to_owned(), arguments),
+            _ => CallCandidate::Malformed(format!("the arguments of {name} are not a JSON object")),
         },
-        Some(Value::Null) => Candidate::Call(name.to_owned(), Map::new()),
-        Some(_) => Candidate::Malformed(format!("the arguments of {name} are not a JSON object")),
+        Some(Value::Null) => CallCandidate::Call(name.to_owned(), Map::new()),
+        Some(_) => {
+            CallCandidate::Malformed(format!("the arguments of {name} are not a JSON object"))
+        }
         // Without arguments it is a call only if it has no other key.
-        None if object.len() == 1 => Candidate::Call(name.to_owned(), Map::new()),
-        None => Candidate::Other,
+        None if object.len() == 1 => CallCandidate::Call(name.to_owned(), Map::new()),
+        None => CallCandidate::Other,
     }
 }
 

@@ -87,11 +87,11 @@ fn check(before: TestResult, check: Check, named: &[&str], expected: &str) {
         projects: Vec::new(),
     };
     let text = match judge(rules, &baseline, &check, &[]) {
-        Verdict::Green(verdict) => {
+        ChangeVerdict::Green(verdict) => {
             let kinds = verdict.warnings.iter().map(|warning| warning.kind.as_str());
             format!("green {}", kinds.collect::<Vec<_>>().join(" "))
         }
-        Verdict::Red(reasons) => format!("red {}", reasons.join("; ")),
+        ChangeVerdict::Red(reasons) => format!("red {}", reasons.join("; ")),
     };
     assert_eq!(text.trim_end(), expected);
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 use windlass_tasks::Scope;
 
-use super::super::operation::{Effect, Operation, Reply, record};
+use super::super::operation::{Effect, McpOperation, ToolReply, record};
 use crate::board::Board;
 use crate::call_slots::SlotKind;
 use crate::error::ApiError;
@@ -24,7 +24,7 @@ const MAX_ANSWER: usize = 128 << 10;
 #[serde(deny_unknown_fields)]
 pub(super) struct ListAgents {}
 
-impl Operation for ListAgents {
+impl McpOperation for ListAgents {
     const NAME: &'static str = "list_agents";
     const TITLE: &'static str = "List agents";
     const DESCRIPTION: &'static str =
@@ -32,14 +32,14 @@ impl Operation for ListAgents {
     const NEEDS: &'static [Scope] = &[Scope::Read];
     const EFFECT: Effect = Effect::Reads;
 
-    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+    async fn run(self, board: &Board) -> Result<ToolReply, ApiError> {
         let agents = board.agents().await?;
         let usable = agents
             .iter()
             .filter(|agent| agent.health == AgentHealth::Ok);
         let names: Vec<&str> = usable.map(|agent| agent.name.as_str()).collect();
         let text = format!("usable agents: {}", names.join(", "));
-        Ok(Reply::new(text, json!({ "agents": record(&agents)? })))
+        Ok(ToolReply::new(text, json!({ "agents": record(&agents)? })))
     }
 }
 
@@ -55,7 +55,7 @@ pub(super) struct AskAgent {
     timeout_secs: Option<u64>,
 }
 
-impl Operation for AskAgent {
+impl McpOperation for AskAgent {
     const NAME: &'static str = "ask_agent";
     const TITLE: &'static str = "Ask an agent";
     const DESCRIPTION: &'static str = "Sends one prompt to an agent and returns its answer. The agent can read the files \
@@ -65,7 +65,7 @@ impl Operation for AskAgent {
     const EFFECT: Effect = Effect::RunsAgent;
     const SLOT: SlotKind = SlotKind::Ask;
 
-    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+    async fn run(self, board: &Board) -> Result<ToolReply, ApiError> {
         let seconds = self.timeout_secs.unwrap_or(DEFAULT_ASK_SECS);
         let mut answer = board
             .ask(AskRequest {
@@ -82,6 +82,6 @@ impl Operation for AskAgent {
         }
         let data = serde_json::to_value(&answer);
         let data = data.map_err(|error| ApiError::internal(error.to_string()))?;
-        Ok(Reply::new(answer.answer, data))
+        Ok(ToolReply::new(answer.answer, data))
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use windlass_core::escape_line;
 use windlass_tasks::{ApprovalId, BlockerId, Scope};
 
-use super::super::operation::{Effect, Operation, Reply, record};
+use super::super::operation::{Effect, McpOperation, ToolReply, record};
 use super::super::paging;
 use super::tasks;
 use crate::board::Board;
@@ -25,14 +25,14 @@ pub(super) struct ListBlockers {
     cursor: Option<String>,
 }
 
-impl Operation for ListBlockers {
+impl McpOperation for ListBlockers {
     const NAME: &'static str = "list_blockers";
     const TITLE: &'static str = "List questions";
     const DESCRIPTION: &'static str = "Lists the questions of blocked tasks, oldest first.";
     const NEEDS: &'static [Scope] = &[Scope::Read];
     const EFFECT: Effect = Effect::Reads;
 
-    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+    async fn run(self, board: &Board) -> Result<ToolReply, ApiError> {
         let limit = paging::limit(self.limit);
         let after = paging::parse_cursor(self.cursor.as_deref())?;
         let mut found = board.store.blockers(None, !self.all).await?;
@@ -44,7 +44,7 @@ impl Operation for ListBlockers {
         });
         let text = lines_or(lines, "no questions");
         let data = json!({ "blockers": record(&found)? });
-        Ok(Reply::new(text, paging::with_cursor(data, next)))
+        Ok(ToolReply::new(text, paging::with_cursor(data, next)))
     }
 }
 
@@ -58,7 +58,7 @@ pub(super) struct AnswerBlocker {
     text: String,
 }
 
-impl Operation for AnswerBlocker {
+impl McpOperation for AnswerBlocker {
     const NAME: &'static str = "answer_blocker";
     const TITLE: &'static str = "Answer a question";
     const DESCRIPTION: &'static str =
@@ -66,7 +66,7 @@ impl Operation for AnswerBlocker {
     const NEEDS: &'static [Scope] = &[Scope::Approve];
     const EFFECT: Effect = Effect::Adds;
 
-    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+    async fn run(self, board: &Board) -> Result<ToolReply, ApiError> {
         tasks::changed(&board.answer(self.id, self.text).await?)
     }
 }
@@ -84,7 +84,7 @@ pub(super) struct ListApprovals {
     cursor: Option<String>,
 }
 
-impl Operation for ListApprovals {
+impl McpOperation for ListApprovals {
     const NAME: &'static str = "list_approvals";
     const TITLE: &'static str = "List permission requests";
     const DESCRIPTION: &'static str =
@@ -92,7 +92,7 @@ impl Operation for ListApprovals {
     const NEEDS: &'static [Scope] = &[Scope::Read];
     const EFFECT: Effect = Effect::Reads;
 
-    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+    async fn run(self, board: &Board) -> Result<ToolReply, ApiError> {
         let limit = paging::limit(self.limit);
         let after = paging::parse_cursor(self.cursor.as_deref())?;
         let mut found = board.store.approvals(!self.all).await?;
@@ -106,7 +106,7 @@ impl Operation for ListApprovals {
         });
         let text = lines_or(lines, "no permission requests");
         let data = json!({ "approvals": record(&found)? });
-        Ok(Reply::new(text, paging::with_cursor(data, next)))
+        Ok(ToolReply::new(text, paging::with_cursor(data, next)))
     }
 }
 
@@ -120,7 +120,7 @@ pub(super) struct DecideApproval {
     option: String,
 }
 
-impl Operation for DecideApproval {
+impl McpOperation for DecideApproval {
     const NAME: &'static str = "decide_approval";
     const TITLE: &'static str = "Decide a permission request";
     const DESCRIPTION: &'static str = "Chooses an option of a permission request, which allows or denies what an agent \
@@ -128,13 +128,16 @@ impl Operation for DecideApproval {
     const NEEDS: &'static [Scope] = &[Scope::Approve];
     const EFFECT: Effect = Effect::Replaces;
 
-    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+    async fn run(self, board: &Board) -> Result<ToolReply, ApiError> {
         let decided = board.decide(self.id, self.option).await?;
         let option = decided.decision.as_ref();
         let option = option.and_then(|decision| decision.option.as_deref());
         let option = escape_line(option.unwrap_or_default());
         let text = format!("permission request {} is decided: {option}", decided.id);
-        Ok(Reply::new(text, json!({ "approval": record(&decided)? })))
+        Ok(ToolReply::new(
+            text,
+            json!({ "approval": record(&decided)? }),
+        ))
     }
 }
 

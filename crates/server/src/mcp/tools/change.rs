@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 use windlass_tasks::{AttemptNumber, Scope, TaskId};
 
-use super::super::operation::{Effect, Operation, Reply, record};
+use super::super::operation::{Effect, McpOperation, ToolReply, record};
 use super::super::text_page::{PageSize, TextPage};
 use crate::board::Board;
 use crate::error::ApiError;
@@ -34,14 +34,14 @@ pub(super) struct DiffTask {
     limit: Option<u32>,
 }
 
-impl Operation for DiffTask {
+impl McpOperation for DiffTask {
     const NAME: &'static str = "diff_task";
     const TITLE: &'static str = "Show a change";
     const DESCRIPTION: &'static str = "Returns the change of a task as a git diff, page by page.";
     const NEEDS: &'static [Scope] = &[Scope::Read];
     const EFFECT: Effect = Effect::Reads;
 
-    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+    async fn run(self, board: &Board) -> Result<ToolReply, ApiError> {
         let diff = board.diff(self.id, self.attempt).await?;
         let lines = self.limit.unwrap_or(DEFAULT_LINES).clamp(1, MAX_LINES);
         let size = PageSize {
@@ -60,7 +60,7 @@ impl Operation for DiffTask {
             "lines": page.total,
             "next_offset": page.next,
         });
-        Ok(Reply::new(text, data))
+        Ok(ToolReply::new(text, data))
     }
 }
 
@@ -75,7 +75,7 @@ pub(super) struct MergeTask {
     accept: bool,
 }
 
-impl Operation for MergeTask {
+impl McpOperation for MergeTask {
     const NAME: &'static str = "merge_task";
     const TITLE: &'static str = "Merge a change";
     const DESCRIPTION: &'static str = "Merges the branch of a completed task into the current branch of the project's \
@@ -83,7 +83,7 @@ impl Operation for MergeTask {
     const NEEDS: &'static [Scope] = &[Scope::Approve];
     const EFFECT: Effect = Effect::Replaces;
 
-    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+    async fn run(self, board: &Board) -> Result<ToolReply, ApiError> {
         if self.accept {
             board.store.accept(self.id).await?;
         }
@@ -93,6 +93,6 @@ impl Operation for MergeTask {
             _ => format!("task {}: already up to date", task.id),
         };
         let data = json!({ "task_id": task.id, "merge": record(&merged)? });
-        Ok(Reply::new(text, data))
+        Ok(ToolReply::new(text, data))
     }
 }

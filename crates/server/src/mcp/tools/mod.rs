@@ -1,4 +1,4 @@
-//! The tools. To add one, implement [`Operation`](super::operation::Operation) and add it to [`all`].
+//! The tools. To add one, implement [`McpOperation`](super::operation::McpOperation) and add it to [`all`].
 
 mod agents;
 mod answers;

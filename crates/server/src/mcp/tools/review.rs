@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 use windlass_tasks::{AttemptNumber, PushState, Scope, TaskId};
 
-use super::super::operation::{Effect, Operation, Reply, record};
+use super::super::operation::{Effect, McpOperation, ToolReply, record};
 use super::tasks::{changed, line};
 use crate::board::{Board, NewCommentBody, NewReviewBody};
 use crate::error::ApiError;
@@ -13,7 +13,7 @@ use crate::error::ApiError;
 /// The decision of a review.
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Decision {
+enum ReviewDecisionInput {
     #[default]
     Comment,
     RequestChanges,
@@ -23,7 +23,7 @@ enum Decision {
 /// The side of a diff.
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Side {
+enum DiffSideInput {
     Old,
     #[default]
     New,
@@ -38,7 +38,7 @@ struct Comment {
     line: Option<u32>,
     /// The side of the diff that the line is on.
     #[serde(default)]
-    side: Side,
+    side: DiffSideInput,
     /// The comment.
     text: String,
 }
@@ -53,7 +53,7 @@ pub(super) struct ReviewTask {
     attempt: AttemptNumber,
     /// The decision: request_changes starts a new attempt with the comments, comment decides nothing.
     #[serde(default)]
-    decision: Decision,
+    decision: ReviewDecisionInput,
     /// The comment on the whole change.
     #[serde(default)]
     text: String,
@@ -62,7 +62,7 @@ pub(super) struct ReviewTask {
     comments: Vec<Comment>,
 }
 
-impl Operation for ReviewTask {
+impl McpOperation for ReviewTask {
     const NAME: &'static str = "review_task";
     const TITLE: &'static str = "Review a change";
     const DESCRIPTION: &'static str = "Comments on the change of a completed task, requests changes, which starts a new \
@@ -70,11 +70,11 @@ impl Operation for ReviewTask {
     const NEEDS: &'static [Scope] = &[Scope::Approve];
     const EFFECT: Effect = Effect::Adds;
 
-    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+    async fn run(self, board: &Board) -> Result<ToolReply, ApiError> {
         let comments = self.comments.into_iter().map(|comment| {
             let side = match comment.side {
-                Side::Old => windlass_tasks::DiffSide::Old,
-                Side::New => windlass_tasks::DiffSide::New,
+                DiffSideInput::Old => windlass_tasks::DiffSide::Old,
+                DiffSideInput::New => windlass_tasks::DiffSide::New,
             };
             NewCommentBody {
                 path: comment.path,
@@ -86,16 +86,18 @@ impl Operation for ReviewTask {
         let body = NewReviewBody {
             attempt: self.attempt,
             decision: match self.decision {
-                Decision::Comment => windlass_tasks::ReviewDecision::Comment,
-                Decision::RequestChanges => windlass_tasks::ReviewDecision::RequestChanges,
-                Decision::Approve => windlass_tasks::ReviewDecision::Approve,
+                ReviewDecisionInput::Comment => windlass_tasks::ReviewDecision::Comment,
+                ReviewDecisionInput::RequestChanges => {
+                    windlass_tasks::ReviewDecision::RequestChanges
+                }
+                ReviewDecisionInput::Approve => windlass_tasks::ReviewDecision::Approve,
             },
             text: self.text,
             comments: comments.collect(),
         };
         let (review, task) = board.review(self.id, body).await?;
         let data = json!({ "review": record(&review)?, "task": record(&task)? });
-        Ok(Reply::new(line(&task), data))
+        Ok(ToolReply::new(line(&task), data))
     }
 }
 
@@ -107,7 +109,7 @@ pub(super) struct LandTask {
     id: TaskId,
 }
 
-impl Operation for LandTask {
+impl McpOperation for LandTask {
     const NAME: &'static str = "land_task";
     const TITLE: &'static str = "Land a change";
     const DESCRIPTION: &'static str = "Lets the change of a task land on its target branch when it is proved: a worker \
@@ -115,7 +117,7 @@ impl Operation for LandTask {
     const NEEDS: &'static [Scope] = &[Scope::Approve];
     const EFFECT: Effect = Effect::Replaces;
 
-    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+    async fn run(self, board: &Board) -> Result<ToolReply, ApiError> {
         changed(&board.store.set_land(self.id, true).await?)
     }
 }
@@ -130,7 +132,7 @@ pub(super) struct PushTask {
     remote: Option<String>,
 }
 
-impl Operation for PushTask {
+impl McpOperation for PushTask {
     const NAME: &'static str = "push_task";
     const TITLE: &'static str = "Push a branch";
     const DESCRIPTION: &'static str = "Pushes the branch of a completed task to a git remote, with the credentials of the \
@@ -138,7 +140,7 @@ impl Operation for PushTask {
     const NEEDS: &'static [Scope] = &[Scope::Approve];
     const EFFECT: Effect = Effect::Replaces;
 
-    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+    async fn run(self, board: &Board) -> Result<ToolReply, ApiError> {
         let push = board.push(self.id, self.remote).await?;
         let text = match (push.state, &push.error) {
             (PushState::Pushed, _) => format!("pushed task {} to {}", self.id, push.remote),
@@ -148,6 +150,6 @@ impl Operation for PushTask {
                 format!("task {} was not pushed ({state}): {why}", self.id)
             }
         };
-        Ok(Reply::new(text, json!({ "push": record(&push)? })))
+        Ok(ToolReply::new(text, json!({ "push": record(&push)? })))
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use windlass_core::escape_line;
 use windlass_tasks::{ProjectId, Scope, Task, TaskId, TaskStatus};
 
-use super::super::operation::{Effect, Operation, Reply, record};
+use super::super::operation::{Effect, McpOperation, ToolReply, record};
 use super::super::paging;
 use super::super::resources;
 use crate::board::{Board, NewTaskBody, TaskSelection, WaitOutcome};
@@ -54,7 +54,7 @@ pub(super) struct ListTasks {
     cursor: Option<String>,
 }
 
-impl Operation for ListTasks {
+impl McpOperation for ListTasks {
     const NAME: &'static str = "list_tasks";
     const TITLE: &'static str = "List tasks";
     const DESCRIPTION: &'static str =
@@ -62,7 +62,7 @@ impl Operation for ListTasks {
     const NEEDS: &'static [Scope] = &[Scope::Read];
     const EFFECT: Effect = Effect::Reads;
 
-    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+    async fn run(self, board: &Board) -> Result<ToolReply, ApiError> {
         let limit = paging::limit(self.limit);
         let project = match (self.project_id, self.all_projects) {
             (None, false) => board.default_project().await?,
@@ -87,7 +87,7 @@ impl Operation for ListTasks {
             text.push_str(&line(task));
         }
         let items: Result<Vec<Value>, ApiError> = tasks.iter().map(summary).collect();
-        Ok(Reply::new(
+        Ok(ToolReply::new(
             text,
             paging::with_cursor(json!({ "tasks": items? }), next),
         ))
@@ -102,7 +102,7 @@ pub(super) struct ShowTask {
     id: TaskId,
 }
 
-impl Operation for ShowTask {
+impl McpOperation for ShowTask {
     const NAME: &'static str = "show_task";
     const TITLE: &'static str = "Show a task";
     const DESCRIPTION: &'static str = "Returns a task with its attempts, open questions, permission requests and proof. \
@@ -110,7 +110,7 @@ impl Operation for ShowTask {
     const NEEDS: &'static [Scope] = &[Scope::Read];
     const EFFECT: Effect = Effect::Reads;
 
-    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+    async fn run(self, board: &Board) -> Result<ToolReply, ApiError> {
         let found = board.task_with_requests(self.id).await?;
         let mut attempts = board.store.attempts(self.id).await?;
         let omitted = attempts.len().saturating_sub(MAX_ATTEMPTS_SHOWN);
@@ -128,7 +128,7 @@ impl Operation for ShowTask {
         data["attempts"] = record(&attempts)?;
         data["proof"] = record(&proof)?;
         data["resources"] = json!(resources::uris(&found.task));
-        Ok(Reply::new(text, data))
+        Ok(ToolReply::new(text, data))
     }
 }
 
@@ -143,7 +143,7 @@ pub(super) struct WaitForTask {
     timeout_secs: Option<u64>,
 }
 
-impl Operation for WaitForTask {
+impl McpOperation for WaitForTask {
     const NAME: &'static str = "wait_for_task";
     const TITLE: &'static str = "Wait for a task";
     const DESCRIPTION: &'static str = "Waits until a task is completed, failed or cancelled, or until it needs a person: \
@@ -151,11 +151,11 @@ impl Operation for WaitForTask {
     const NEEDS: &'static [Scope] = &[Scope::Read];
     const EFFECT: Effect = Effect::Reads;
 
-    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+    async fn run(self, board: &Board) -> Result<ToolReply, ApiError> {
         let seconds = self.timeout_secs.unwrap_or(DEFAULT_WAIT_SECS);
         let timeout = Duration::from_secs(seconds.min(MAX_WAIT_SECS));
         let found = board.wait(self.id, timeout).await?;
-        Ok(Reply::new(outcome_text(&found), outcome_data(&found)?))
+        Ok(ToolReply::new(outcome_text(&found), outcome_data(&found)?))
     }
 }
 
@@ -164,7 +164,7 @@ impl Operation for WaitForTask {
 #[serde(transparent)]
 pub(super) struct AddTask(NewTaskBody);
 
-impl Operation for AddTask {
+impl McpOperation for AddTask {
     const NAME: &'static str = "add_task";
     const TITLE: &'static str = "Add a task";
     const DESCRIPTION: &'static str = "Adds a task to the queue. A worker's agent does it in a private clone and proves it \
@@ -172,7 +172,7 @@ impl Operation for AddTask {
     const NEEDS: &'static [Scope] = &[Scope::Work];
     const EFFECT: Effect = Effect::Adds;
 
-    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+    async fn run(self, board: &Board) -> Result<ToolReply, ApiError> {
         let added = board.add(self.0).await?;
         let text = if added.fresh {
             format!("added {}", line(&added.task))
@@ -180,7 +180,7 @@ impl Operation for AddTask {
             format!("exists with this key: {}", line(&added.task))
         };
         let data = json!({ "task": record(&added.task)?, "added": added.fresh });
-        Ok(Reply::new(text, data))
+        Ok(ToolReply::new(text, data))
     }
 }
 
@@ -198,14 +198,14 @@ pub(super) struct RetryTask {
     landed: bool,
 }
 
-impl Operation for RetryTask {
+impl McpOperation for RetryTask {
     const NAME: &'static str = "retry_task";
     const TITLE: &'static str = "Retry a task";
     const DESCRIPTION: &'static str = "Puts a task that has ended or is blocked into the queue again, with a fresh limit of attempts.";
     const NEEDS: &'static [Scope] = &[Scope::Work];
     const EFFECT: Effect = Effect::Adds;
 
-    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+    async fn run(self, board: &Board) -> Result<ToolReply, ApiError> {
         if self.landed {
             board.store.forget_landed(self.id).await?;
         }
@@ -221,7 +221,7 @@ pub(super) struct CancelTask {
     id: TaskId,
 }
 
-impl Operation for CancelTask {
+impl McpOperation for CancelTask {
     const NAME: &'static str = "cancel_task";
     const TITLE: &'static str = "Cancel a task";
     const DESCRIPTION: &'static str =
@@ -229,14 +229,14 @@ impl Operation for CancelTask {
     const NEEDS: &'static [Scope] = &[Scope::Approve];
     const EFFECT: Effect = Effect::Replaces;
 
-    async fn run(self, board: &Board) -> Result<Reply, ApiError> {
+    async fn run(self, board: &Board) -> Result<ToolReply, ApiError> {
         changed(&board.store.cancel(self.id).await?)
     }
 }
 
 /// Returns the reply of a tool that changed a task.
-pub(super) fn changed(task: &Task) -> Result<Reply, ApiError> {
-    Ok(Reply::new(line(task), json!({ "task": record(task)? })))
+pub(super) fn changed(task: &Task) -> Result<ToolReply, ApiError> {
+    Ok(ToolReply::new(line(task), json!({ "task": record(task)? })))
 }
 
 /// Returns a task as one line.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Once};
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use windlass_acp::{Host, HostDir, OpenAgent, TaskReport, TaskRequest};
+use windlass_acp::{AcpHost, HostDir, OpenAgent, TaskReport, TaskRequest};
 use windlass_core::{Error, ErrorCode, Result};
 use windlass_gateway::ModelCatalog;
 use windlass_runner::AgentResolver;
@@ -67,7 +67,7 @@ impl LocalHost {
     }
 }
 
-impl Host for LocalHost {
+impl AcpHost for LocalHost {
     fn open_dir<'a>(&'a self, cwd: &'a Path) -> BoxFuture<'a, Result<Arc<dyn HostDir>>> {
         Box::pin(async move {
             let dir: Arc<dyn HostDir> = self.open(cwd).await?;

@@ -17,7 +17,7 @@ use crate::agent_catalog::AgentCatalog;
 use crate::cli::app::App;
 use crate::cli::exit::CliError;
 use crate::cli::proof_lines::proof_lines;
-use crate::cli::queue::TaskQueue;
+use crate::cli::queue::ProjectQueue;
 use crate::cli::run::description;
 use crate::cli::task_runtime::{TaskRuntime, runner_settings, test_settings};
 
@@ -30,7 +30,7 @@ pub(super) async fn run(
     agents: &AgentCatalog,
     request: TaskRequest,
 ) -> Result<TaskReport, CliError> {
-    let queue = TaskQueue::open(app).await?;
+    let queue = ProjectQueue::open(app).await?;
     let runtime = TaskRuntime::for_store(app, &queue, test_settings(&queue.config)).await?;
     let task = match request.answers {
         Some(task) => answer(&queue, task, &request.text).await?,
@@ -68,7 +68,7 @@ pub(super) async fn run(
 }
 
 /// Answers the question of a blocked task, which can then be claimed again.
-async fn answer(queue: &TaskQueue, task: TaskId, text: &str) -> Result<Task, CliError> {
+async fn answer(queue: &ProjectQueue, task: TaskId, text: &str) -> Result<Task, CliError> {
     for blocker in queue.store.task_blockers(task).await? {
         if blocker.answer.is_none() {
             queue
@@ -84,7 +84,7 @@ async fn answer(queue: &TaskQueue, task: TaskId, text: &str) -> Result<Task, Cli
 async fn add(
     app: &App<'static>,
     agents: &AgentCatalog,
-    queue: &TaskQueue,
+    queue: &ProjectQueue,
     request: &TaskRequest,
 ) -> Result<Task, CliError> {
     // An unknown agent is reported before a planner is paid.
@@ -116,7 +116,7 @@ async fn add(
 async fn plan(
     app: &App<'static>,
     agents: &AgentCatalog,
-    queue: &TaskQueue,
+    queue: &ProjectQueue,
     request: &TaskRequest,
 ) -> Result<Plan, CliError> {
     let configured = queue.config.run.planner.as_ref();

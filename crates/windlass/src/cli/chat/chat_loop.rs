@@ -3,15 +3,15 @@
 use tokio::sync::mpsc;
 use windlass_core::{Clock, DirAccess, SystemClock, escape_line};
 
-use super::command::{self, Command, Line};
+use super::command::{self, ChatCommand, ChatLine};
 use super::commands;
-use super::conversation::{ChatContext, Conversation};
-use super::input::{Entry, Input};
+use super::conversation::{ChatContext, ChatConversation};
+use super::input::{ChatEntry, ChatInput};
 use super::markdown::Markdown;
 use super::questions::Question;
 use super::records::ChatRecord;
 use super::terminal::{self, TerminalModes};
-use super::turn::TurnRunner;
+use super::turn::ChatTurnRunner;
 use crate::cli::app::App;
 use crate::cli::console::{QUIET, STRONG};
 use crate::cli::exit::{CliError, Exit};
@@ -22,7 +22,7 @@ use crate::cli::turn_printer::OutputMode;
 pub(super) struct ChatLoop<'a> {
     pub(super) app: &'a App<'a>,
     pub(super) context: ChatContext<'a>,
-    pub(super) input: Input,
+    pub(super) input: ChatInput,
     pub(super) interrupts: Interrupts,
     pub(super) questions: mpsc::Receiver<Question>,
     /// `None` shows turns on a terminal.
@@ -37,7 +37,7 @@ impl ChatLoop<'_> {
     /// Runs the chat until the user leaves or the input ends.
     pub(super) async fn run(
         &mut self,
-        mut conversation: Conversation,
+        mut conversation: ChatConversation,
         first: Option<String>,
     ) -> Result<Exit, CliError> {
         self.greet(&conversation)?;
@@ -45,23 +45,23 @@ impl ChatLoop<'_> {
         let mut next = first;
         loop {
             let line = match next.take() {
-                Some(prompt) => Line::Prompt(prompt),
+                Some(prompt) => ChatLine::Prompt(prompt),
                 None => match self.read(&conversation).await? {
                     Some(line) => line,
                     None => break,
                 },
             };
             match line {
-                Line::Empty => {}
-                Line::Invalid(reason) => self.context.console.error(&reason),
-                Line::Command(Command::Quit) => break,
-                Line::Command(command) => {
+                ChatLine::Empty => {}
+                ChatLine::Invalid(reason) => self.context.console.error(&reason),
+                ChatLine::Command(ChatCommand::Quit) => break,
+                ChatLine::Command(command) => {
                     let done = self.command(command, &mut conversation).await;
                     if let Err(error) = done {
                         self.context.console.error(&error.to_string());
                     }
                 }
-                Line::Prompt(prompt) => {
+                ChatLine::Prompt(prompt) => {
                     let (ended, is_terminated) = self.turn(&mut conversation, &prompt).await?;
                     exit = ended;
                     if is_terminated {
@@ -85,7 +85,10 @@ impl ChatLoop<'_> {
     }
 
     /// Reads the next line. Returns `None` at the end.
-    async fn read(&mut self, conversation: &Conversation) -> Result<Option<Line>, CliError> {
+    async fn read(
+        &mut self,
+        conversation: &ChatConversation,
+    ) -> Result<Option<ChatLine>, CliError> {
         let prompt = format!("{} › ", conversation.agent.name);
         loop {
             let entry = tokio::select! {
@@ -94,13 +97,13 @@ impl ChatLoop<'_> {
                 () = self.interrupts.next() => return Ok(None),
             };
             match entry {
-                Entry::End => return Ok(None),
-                Entry::Interrupted => {
+                ChatEntry::End => return Ok(None),
+                ChatEntry::Interrupted => {
                     self.context
                         .console
                         .progress(QUIET, "Ctrl-D or /quit leaves the chat");
                 }
-                Entry::Line(line) => {
+                ChatEntry::Line(line) => {
                     let line_start = line.trim();
                     if !line_start.is_empty() {
                         let masker = conversation.handle.masker();
@@ -115,14 +118,14 @@ impl ChatLoop<'_> {
     /// Runs a prompt. Returns its exit code, and whether the program must end.
     async fn turn(
         &mut self,
-        conversation: &mut Conversation,
+        conversation: &mut ChatConversation,
         prompt: &str,
     ) -> Result<(Exit, bool), CliError> {
         let started = SystemClock::new().now();
         if let Some(modes) = &self.modes {
             modes.set_echo(self.output.is_some());
         }
-        let mut runner = TurnRunner {
+        let mut runner = ChatTurnRunner {
             context: &self.context,
             input: &self.input,
             interrupts: &mut self.interrupts,
@@ -166,32 +169,32 @@ impl ChatLoop<'_> {
 
     async fn command(
         &mut self,
-        command: Command,
-        conversation: &mut Conversation,
+        command: ChatCommand,
+        conversation: &mut ChatConversation,
     ) -> Result<(), CliError> {
         let context = &self.context;
         match command {
-            Command::Help => commands::help(context),
-            Command::Agent(name) => {
+            ChatCommand::Help => commands::help(context),
+            ChatCommand::Agent(name) => {
                 commands::agent(context, conversation, name.as_deref(), &self.agents).await
             }
-            Command::Model(name) => commands::model(context, conversation, name).await,
-            Command::Diff(range) => commands::diff(context, conversation, range).await,
-            Command::Undo => commands::undo(context, conversation).await,
-            Command::Task(text) => commands::task(self.app, context, conversation, &text).await,
-            Command::New => {
+            ChatCommand::Model(name) => commands::model(context, conversation, name).await,
+            ChatCommand::Diff(range) => commands::diff(context, conversation, range).await,
+            ChatCommand::Undo => commands::undo(context, conversation).await,
+            ChatCommand::Task(text) => commands::task(self.app, context, conversation, &text).await,
+            ChatCommand::New => {
                 let agent = conversation.agent.clone();
-                let new = Conversation::new(context, agent)?;
+                let new = ChatConversation::new(context, agent)?;
                 std::mem::replace(conversation, new).close().await;
                 context.console.progress(QUIET, "a new conversation");
                 Ok(())
             }
-            Command::List => {
+            ChatCommand::List => {
                 let records = context.store.list(&context.cwd);
                 commands::list(context.console, &records, false).map(drop)
             }
             // The loop ends before it comes here.
-            Command::Quit => Ok(()),
+            ChatCommand::Quit => Ok(()),
         }
     }
 
@@ -218,7 +221,7 @@ impl ChatLoop<'_> {
                 entry = self.input.read(&prompt) => entry?,
                 () = self.interrupts.next() => return Ok(None),
             };
-            let Entry::Line(line) = entry else {
+            let ChatEntry::Line(line) = entry else {
                 return Ok(None);
             };
             let number = line.trim().parse::<usize>().ok();
@@ -230,12 +233,12 @@ impl ChatLoop<'_> {
         }
     }
 
-    fn greet(&self, conversation: &Conversation) -> Result<(), CliError> {
+    fn greet(&self, conversation: &ChatConversation) -> Result<(), CliError> {
         if self.output.is_some() {
             return Ok(());
         }
         let console = self.context.console;
-        let Conversation { agent, record, .. } = conversation;
+        let ChatConversation { agent, record, .. } = conversation;
         let model = agent.model.as_ref().map(|model| format!(" ({model})"));
         let rights = match conversation.access() {
             DirAccess::ReadOnly => "it can change nothing",
@@ -273,7 +276,7 @@ impl ChatLoop<'_> {
         Ok(())
     }
 
-    fn say_goodbye(&self, conversation: &Conversation) -> Result<(), CliError> {
+    fn say_goodbye(&self, conversation: &ChatConversation) -> Result<(), CliError> {
         let record = &conversation.record;
         if self.output.is_none_or(|output| output == OutputMode::Text) && !record.turns.is_empty() {
             let line = format!("resume with: windlass chat --session {}", record.id);

@@ -2,7 +2,7 @@
 
 /// A command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Command {
+pub(super) enum ChatCommand {
     Help,
     Agent(Option<String>),
     Model(Option<String>),
@@ -25,10 +25,10 @@ pub(super) enum DiffRange {
 
 /// A line that was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum ChatLine {
     Empty,
     Prompt(String),
-    Command(Command),
+    Command(ChatCommand),
     /// Not a command, with the reason.
     Invalid(String),
 }
@@ -63,40 +63,40 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
 ];
 
 /// Parses a line. `//` at the start sends a prompt that starts with a slash.
-pub(super) fn parse(line: &str) -> Line {
+pub(super) fn parse(line: &str) -> ChatLine {
     let line = line.trim();
     if line.is_empty() {
-        return Line::Empty;
+        return ChatLine::Empty;
     }
     if let Some(prompt) = line.strip_prefix('/').filter(|rest| rest.starts_with('/')) {
-        return Line::Prompt(prompt.to_owned());
+        return ChatLine::Prompt(prompt.to_owned());
     }
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let name = word.strip_prefix('/').filter(|name| is_name(name));
     let Some(name) = name else {
-        return Line::Prompt(line.to_owned());
+        return ChatLine::Prompt(line.to_owned());
     };
     let rest = rest.trim();
     let argument = (!rest.is_empty()).then(|| rest.to_owned());
     let without_argument = |command| match &argument {
-        None => Line::Command(command),
-        Some(_) => Line::Invalid(format!("/{name} takes no argument")),
+        None => ChatLine::Command(command),
+        Some(_) => ChatLine::Invalid(format!("/{name} takes no argument")),
     };
     match name {
-        "help" => without_argument(Command::Help),
-        "agent" => Line::Command(Command::Agent(argument)),
-        "model" => Line::Command(Command::Model(argument)),
+        "help" => without_argument(ChatCommand::Help),
+        "agent" => ChatLine::Command(ChatCommand::Agent(argument)),
+        "model" => ChatLine::Command(ChatCommand::Model(argument)),
         "diff" => match rest {
-            "" => Line::Command(Command::Diff(DiffRange::Conversation)),
-            "last" => Line::Command(Command::Diff(DiffRange::LastTurn)),
-            _ => Line::Invalid("/diff takes no argument, or: last".to_owned()),
+            "" => ChatLine::Command(ChatCommand::Diff(DiffRange::Conversation)),
+            "last" => ChatLine::Command(ChatCommand::Diff(DiffRange::LastTurn)),
+            _ => ChatLine::Invalid("/diff takes no argument, or: last".to_owned()),
         },
-        "undo" => without_argument(Command::Undo),
-        "task" => Line::Command(Command::Task(rest.to_owned())),
-        "new" => without_argument(Command::New),
-        "list" => without_argument(Command::List),
-        "quit" | "exit" => without_argument(Command::Quit),
-        _ => Line::Invalid(format!(
+        "undo" => without_argument(ChatCommand::Undo),
+        "task" => ChatLine::Command(ChatCommand::Task(rest.to_owned())),
+        "new" => without_argument(ChatCommand::New),
+        "list" => without_argument(ChatCommand::List),
+        "quit" | "exit" => without_argument(ChatCommand::Quit),
+        _ => ChatLine::Invalid(format!(
             "no command /{name}: /help lists them, and //{name} sends it to the agent"
         )),
     }
@@ -111,41 +111,41 @@ fn is_name(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn prompt(text: &str) -> Line {
-        Line::Prompt(text.to_owned())
+    fn prompt(text: &str) -> ChatLine {
+        ChatLine::Prompt(text.to_owned())
     }
 
     #[test]
     fn prompts_and_commands_are_distinguished() {
-        assert_eq!(parse("  \n"), Line::Empty);
+        assert_eq!(parse("  \n"), ChatLine::Empty);
         assert_eq!(parse(" Fix it "), prompt("Fix it"));
         assert_eq!(parse("/etc/hosts is wrong"), prompt("/etc/hosts is wrong"));
         assert_eq!(parse("/ or"), prompt("/ or"));
         assert_eq!(parse("//compact now"), prompt("/compact now"));
-        assert_eq!(parse("/quit"), Line::Command(Command::Quit));
-        assert_eq!(parse("/exit"), Line::Command(Command::Quit));
-        assert_eq!(parse("/agent"), Line::Command(Command::Agent(None)));
+        assert_eq!(parse("/quit"), ChatLine::Command(ChatCommand::Quit));
+        assert_eq!(parse("/exit"), ChatLine::Command(ChatCommand::Quit));
+        assert_eq!(parse("/agent"), ChatLine::Command(ChatCommand::Agent(None)));
         assert_eq!(
             parse("/agent  codex/gpt-5 "),
-            Line::Command(Command::Agent(Some("codex/gpt-5".to_owned())))
+            ChatLine::Command(ChatCommand::Agent(Some("codex/gpt-5".to_owned())))
         );
         assert_eq!(
             parse("/task Add a test\nand run it"),
-            Line::Command(Command::Task("Add a test\nand run it".to_owned()))
+            ChatLine::Command(ChatCommand::Task("Add a test\nand run it".to_owned()))
         );
         assert_eq!(
             parse("/diff last"),
-            Line::Command(Command::Diff(DiffRange::LastTurn))
+            ChatLine::Command(ChatCommand::Diff(DiffRange::LastTurn))
         );
         for invalid in ["/undo all", "/diff x", "/compact"] {
-            assert!(matches!(parse(invalid), Line::Invalid(_)), "{invalid}");
+            assert!(matches!(parse(invalid), ChatLine::Invalid(_)), "{invalid}");
         }
     }
 
     #[test]
     fn every_listed_command_is_parsed() {
         for (name, _, _) in COMMANDS {
-            assert!(matches!(parse(name), Line::Command(_)), "{name}");
+            assert!(matches!(parse(name), ChatLine::Command(_)), "{name}");
         }
     }
 }

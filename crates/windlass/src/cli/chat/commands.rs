@@ -5,14 +5,14 @@ use windlass_tasks::NewTask;
 use windlass_workspace::{DirSnapshots, Restored};
 
 use super::command::{COMMANDS, DiffRange};
-use super::conversation::{ChatContext, Conversation};
+use super::conversation::{ChatContext, ChatConversation};
 use super::diff_view;
 use super::recap;
 use super::records::{ChatRecord, age};
 use crate::cli::app::App;
 use crate::cli::console::{Console, GOOD, QUIET};
 use crate::cli::exit::{CliError, Exit};
-use crate::cli::queue::TaskQueue;
+use crate::cli::queue::ProjectQueue;
 use crate::cli::table::{self, Cell};
 
 /// Maximum number of lines of a diff.
@@ -38,7 +38,7 @@ pub(super) fn help(context: &ChatContext<'_>) -> Result<(), CliError> {
 /// Shows the agents, or continues with another one.
 pub(super) async fn agent(
     context: &ChatContext<'_>,
-    conversation: &mut Conversation,
+    conversation: &mut ChatConversation,
     name: Option<&str>,
     known: &[String],
 ) -> Result<(), CliError> {
@@ -67,7 +67,7 @@ pub(super) async fn agent(
 /// Shows the model, or continues with another one.
 pub(super) async fn model(
     context: &ChatContext<'_>,
-    conversation: &mut Conversation,
+    conversation: &mut ChatConversation,
     name: Option<String>,
 ) -> Result<(), CliError> {
     let Some(name) = name else {
@@ -101,7 +101,7 @@ fn snapshots<'a>(context: &'a ChatContext<'_>) -> Result<&'a DirSnapshots, CliEr
 /// Shows what changed.
 pub(super) async fn diff(
     context: &ChatContext<'_>,
-    conversation: &Conversation,
+    conversation: &ChatConversation,
     range: DiffRange,
 ) -> Result<(), CliError> {
     let snapshots = snapshots(context)?;
@@ -146,7 +146,7 @@ fn last_change(record: &ChatRecord) -> Option<usize> {
 /// Restores the files as before the last turn that changed files.
 pub(super) async fn undo(
     context: &ChatContext<'_>,
-    conversation: &mut Conversation,
+    conversation: &mut ChatConversation,
 ) -> Result<(), CliError> {
     let snapshots = snapshots(context)?;
     let last = last_change(&conversation.record);
@@ -184,7 +184,7 @@ pub(super) async fn undo(
 pub(super) async fn task(
     app: &App<'_>,
     context: &ChatContext<'_>,
-    conversation: &Conversation,
+    conversation: &ChatConversation,
     text: &str,
 ) -> Result<(), CliError> {
     let record = &conversation.record;
@@ -205,7 +205,7 @@ pub(super) async fn task(
             conversation_text.trim_end()
         ));
     }
-    let queue = TaskQueue::open(app).await?;
+    let queue = ProjectQueue::open(app).await?;
     let masker = conversation.handle.masker();
     let task = NewTask {
         description: masker.text(description.trim()).into_owned(),

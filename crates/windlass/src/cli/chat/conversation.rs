@@ -33,7 +33,7 @@ pub(super) struct ChatContext<'a> {
 }
 
 /// A conversation that is open.
-pub(super) struct Conversation {
+pub(super) struct ChatConversation {
     pub(super) agent: AgentConfig,
     pub(super) handle: AgentHandle,
     pub(super) record: ChatRecord,
@@ -47,7 +47,7 @@ pub(super) struct Conversation {
     before: Option<String>,
 }
 
-impl Conversation {
+impl ChatConversation {
     /// Opens a new conversation with an agent.
     pub(super) fn new(context: &ChatContext<'_>, agent: AgentConfig) -> Result<Self, CliError> {
         let record = ChatRecord::new(context.cwd.clone(), agent.name.clone(), agent.model.clone());

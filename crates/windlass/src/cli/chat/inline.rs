@@ -22,13 +22,13 @@ pub(super) fn render(line: &str, is_complete: bool, write: &mut dyn FnMut(&str, 
             continue;
         }
         match span_at(rest, before, is_complete || rest.len() > MAX_OPEN_SPAN) {
-            Span::Undecided => return at,
-            Span::Literal(length) => {
+            InlineSpan::Undecided => return at,
+            InlineSpan::Literal(length) => {
                 write(&rest[..length], Style::new());
                 before = rest[..length].chars().next_back().unwrap_or(before);
                 at += length;
             }
-            Span::Styled { inner, used, style } => {
+            InlineSpan::Styled { inner, used, style } => {
                 if style == CODE {
                     write(inner, style);
                 } else {
@@ -45,7 +45,7 @@ pub(super) fn render(line: &str, is_complete: bool, write: &mut dyn FnMut(&str, 
     at
 }
 
-enum Span<'a> {
+enum InlineSpan<'a> {
     Undecided,
     /// This many bytes are plain text.
     Literal(usize),
@@ -57,23 +57,23 @@ enum Span<'a> {
 }
 
 /// Reads the span that may start here.
-fn span_at(text: &str, before: char, is_complete: bool) -> Span<'_> {
+fn span_at(text: &str, before: char, is_complete: bool) -> InlineSpan<'_> {
     let mark = text.chars().next().unwrap_or(' ');
     if mark == '\\' {
         // The next character is not a mark.
         let next = text[1..].chars().next();
         return match next {
-            None if !is_complete => Span::Undecided,
-            Some(next) if next.is_ascii_punctuation() => Span::Literal(2),
-            _ => Span::Literal(1),
+            None if !is_complete => InlineSpan::Undecided,
+            Some(next) if next.is_ascii_punctuation() => InlineSpan::Literal(2),
+            _ => InlineSpan::Literal(1),
         };
     }
     let run = text.chars().take_while(|c| *c == mark).count();
     let Some(next) = text[run..].chars().next() else {
         return if is_complete {
-            Span::Literal(run)
+            InlineSpan::Literal(run)
         } else {
-            Span::Undecided
+            InlineSpan::Undecided
         };
     };
     let style = match (mark, run) {
@@ -82,22 +82,22 @@ fn span_at(text: &str, before: char, is_complete: bool) -> Span<'_> {
         ('*' | '_', 2) => Style::new().bold(),
         ('*' | '_', 3) => Style::new().bold().italic(),
         ('~', 2) => Style::new().strikethrough(),
-        _ => return Span::Literal(run),
+        _ => return InlineSpan::Literal(run),
     };
     let opens = mark == '`'
         || !next.is_whitespace() && (mark != '_' || !(before.is_alphanumeric() || before == '_'));
     if !opens {
-        return Span::Literal(run);
+        return InlineSpan::Literal(run);
     }
     match find_end(text, mark, run, is_complete) {
-        Some(Ok(end)) => Span::Styled {
+        Some(Ok(end)) => InlineSpan::Styled {
             inner: &text[run..end],
             used: end + run,
             style,
         },
-        Some(Err(())) => Span::Undecided,
-        None if is_complete => Span::Literal(run),
-        None => Span::Undecided,
+        Some(Err(())) => InlineSpan::Undecided,
+        None if is_complete => InlineSpan::Literal(run),
+        None => InlineSpan::Undecided,
     }
 }
 

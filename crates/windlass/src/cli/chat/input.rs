@@ -22,7 +22,7 @@ use crate::cli::exit::CliError;
 
 /// What the user entered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Entry {
+pub(super) enum ChatEntry {
     Line(String),
     /// Ctrl-C.
     Interrupted,
@@ -32,7 +32,7 @@ pub(super) enum Entry {
 
 /// The source of lines. Clones share it.
 #[derive(Clone)]
-pub(super) struct Input {
+pub(super) struct ChatInput {
     reader: Arc<Mutex<Reader>>,
 }
 
@@ -46,7 +46,7 @@ enum Reader {
     },
 }
 
-impl Input {
+impl ChatInput {
     /// Creates an editor that stores its history in this file. Tab completes commands and the names of these agents.
     pub(super) fn editor(history: PathBuf, agents: Vec<String>) -> Result<Self, CliError> {
         let is_colored = anstream::stdout().current_choice() != anstream::ColorChoice::Never;
@@ -87,7 +87,7 @@ impl Input {
     }
 
     /// Reads a line. Dropping the future does not stop the reader: it takes the next line.
-    pub(super) async fn read(&self, prompt: &str) -> Result<Entry, CliError> {
+    pub(super) async fn read(&self, prompt: &str) -> Result<ChatEntry, CliError> {
         let (reader, prompt) = (Arc::clone(&self.reader), prompt.to_owned());
         let read = tokio::task::spawn_blocking(move || reader.lock().read(&prompt));
         read.await
@@ -104,12 +104,12 @@ impl Input {
 }
 
 impl Reader {
-    fn read(&mut self, prompt: &str) -> Result<Entry, CliError> {
+    fn read(&mut self, prompt: &str) -> Result<ChatEntry, CliError> {
         match self {
             Self::Editor { editor, .. } => match editor.readline(prompt) {
-                Ok(line) => Ok(Entry::Line(join_continued(&line))),
-                Err(ReadlineError::Interrupted) => Ok(Entry::Interrupted),
-                Err(ReadlineError::Eof) => Ok(Entry::End),
+                Ok(line) => Ok(ChatEntry::Line(join_continued(&line))),
+                Err(ReadlineError::Interrupted) => Ok(ChatEntry::Interrupted),
+                Err(ReadlineError::Eof) => Ok(ChatEntry::End),
                 Err(error) => Err(CliError::failed(format!("reading a line: {error}"))),
             },
             Self::Plain { console } => {
@@ -123,7 +123,7 @@ impl Reader {
 }
 
 /// Reads a line, and the next ones as long as they end with a backslash.
-fn read_plain(input: &mut impl BufRead) -> Result<Entry, CliError> {
+fn read_plain(input: &mut impl BufRead) -> Result<ChatEntry, CliError> {
     let mut bytes = Vec::new();
     let too_long = || {
         CliError::usage(format!(
@@ -146,11 +146,11 @@ fn read_plain(input: &mut impl BufRead) -> Result<Entry, CliError> {
         }
     }
     if bytes.is_empty() {
-        return Ok(Entry::End);
+        return Ok(ChatEntry::End);
     }
     let text = String::from_utf8(bytes)
         .map_err(|_| CliError::usage("a line on stdin is not UTF-8: convert it first"))?;
-    Ok(Entry::Line(join_continued(&text)))
+    Ok(ChatEntry::Line(join_continued(&text)))
 }
 
 /// Removes the backslashes that continue lines, and the line end.
@@ -229,9 +229,9 @@ mod tests {
         let mut input = &b"one\ntwo\\\nthree\\\r\nfour\r\n\nlast"[..];
         let mut next = || read_plain(&mut input).unwrap();
         for expected in ["one", "two\nthree\nfour", "", "last"] {
-            assert_eq!(next(), Entry::Line(expected.to_owned()));
+            assert_eq!(next(), ChatEntry::Line(expected.to_owned()));
         }
-        assert_eq!(next(), Entry::End);
+        assert_eq!(next(), ChatEntry::End);
         assert!(read_plain(&mut &b"\xff\n"[..]).is_err());
         assert!(read_plain(&mut &vec![b'x'; PROMPT_BYTES + 9][..]).is_err());
     }

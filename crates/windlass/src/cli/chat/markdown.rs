@@ -18,14 +18,14 @@ pub(super) struct Markdown {
     out: Wrapper,
     /// The start of the current line, until its kind is known; then the part of it that is not written.
     pending: String,
-    line: LineKind,
+    line: MarkdownLine,
     /// The marks that end the current code block.
     fence: Option<String>,
 }
 
 /// What kind of line is being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LineKind {
+enum MarkdownLine {
     /// Too few characters to know.
     Undecided,
     /// Text in this style.
@@ -57,7 +57,7 @@ impl Markdown {
         Self {
             out: Wrapper::new(width),
             pending: String::new(),
-            line: LineKind::Undecided,
+            line: MarkdownLine::Undecided,
             fence: None,
         }
     }
@@ -97,7 +97,7 @@ impl Markdown {
 
     /// Writes what is known of the current line.
     fn advance(&mut self, is_complete: bool) {
-        if self.line == LineKind::Undecided {
+        if self.line == MarkdownLine::Undecided {
             match start_of(&self.pending, self.fence.as_deref(), is_complete) {
                 LineStart::Undecided => return,
                 LineStart::Text { style, mark, used } => {
@@ -108,35 +108,35 @@ impl Markdown {
                         .map(|c| if c == '│' { c } else { ' ' })
                         .collect();
                     self.out.set_indent(&hanging, QUIET);
-                    self.line = LineKind::Text(style);
+                    self.line = MarkdownLine::Text(style);
                 }
                 LineStart::Verbatim(style) => {
                     if self.fence.is_some() {
                         self.out.raw("  ", Style::new());
                     }
-                    self.line = LineKind::Verbatim(style);
+                    self.line = MarkdownLine::Verbatim(style);
                 }
                 LineStart::Fence(fence) => {
                     self.fence = fence;
-                    self.line = LineKind::Hidden;
+                    self.line = MarkdownLine::Hidden;
                 }
                 LineStart::Rule => {
                     self.pending.clear();
                     self.out.raw("────────", QUIET);
-                    self.line = LineKind::Verbatim(QUIET);
+                    self.line = MarkdownLine::Verbatim(QUIET);
                 }
             }
         }
         match self.line {
-            LineKind::Undecided => {}
-            LineKind::Hidden => self.pending.clear(),
-            LineKind::Verbatim(style) => {
+            MarkdownLine::Undecided => {}
+            MarkdownLine::Hidden => self.pending.clear(),
+            MarkdownLine::Verbatim(style) => {
                 let text = std::mem::take(&mut self.pending);
                 if !text.is_empty() {
                     self.out.raw(&text, style);
                 }
             }
-            LineKind::Text(style) => {
+            MarkdownLine::Text(style) => {
                 let out = &mut self.out;
                 let used = inline::render(&self.pending, is_complete, &mut |text, inner| {
                     out.text(text, merge(style, inner));
@@ -147,10 +147,10 @@ impl Markdown {
     }
 
     fn end_line(&mut self) {
-        if self.line != LineKind::Hidden {
+        if self.line != MarkdownLine::Hidden {
             self.out.newline();
         }
-        self.line = LineKind::Undecided;
+        self.line = MarkdownLine::Undecided;
         self.pending.clear();
     }
 }

@@ -38,8 +38,8 @@ use crate::config::Config;
 use crate::model_catalog::ConfiguredModels;
 use crate::registry;
 use chat_loop::ChatLoop;
-use conversation::{ChatContext, Conversation};
-use input::Input;
+use conversation::{ChatContext, ChatConversation};
+use input::ChatInput;
 use records::ChatStore;
 use terminal::TerminalModes;
 
@@ -121,9 +121,9 @@ impl Chat {
         let (approver, questions) = questions::channel();
         let approver = is_terminal.then(|| Arc::new(approver) as Arc<dyn Approver>);
         let input = if is_plain {
-            Input::plain(*console)
+            ChatInput::plain(*console)
         } else {
-            Input::editor(state.join("history"), names.clone())?
+            ChatInput::editor(state.join("history"), names.clone())?
         };
         let snapshots = open_snapshots(app, &state, &cwd).await;
         if let Err(reason) = &snapshots {
@@ -155,13 +155,13 @@ impl Chat {
     }
 
     /// Opens the conversation that the flags name. Returns `None` if the user chose none.
-    async fn open(&self, chat: &mut ChatLoop<'_>) -> Result<Option<Conversation>, CliError> {
+    async fn open(&self, chat: &mut ChatLoop<'_>) -> Result<Option<ChatConversation>, CliError> {
         let context = &chat.context;
         let record = if let Some(id) = &self.session {
             let found = context.store.find(id)?;
             if found.is_none() {
                 let agent = context.agents.find(self.agent.as_deref())?;
-                let opened = Conversation::resume_foreign(context, agent, id).await;
+                let opened = ChatConversation::resume_foreign(context, agent, id).await;
                 return opened.map(Some);
             }
             found
@@ -184,7 +184,7 @@ impl Chat {
         let context = &chat.context;
         let Some(record) = record else {
             let agent = context.agents.find(self.agent.as_deref())?;
-            return Conversation::new(context, agent).map(Some);
+            return ChatConversation::new(context, agent).map(Some);
         };
         if record.cwd != context.cwd {
             return Err(CliError::usage(format!(
@@ -194,7 +194,7 @@ impl Chat {
             )));
         }
         let other = self.agent.clone().filter(|agent| *agent != record.agent);
-        let mut conversation = Conversation::resume(context, record).await?;
+        let mut conversation = ChatConversation::resume(context, record).await?;
         if let Some(other) = other {
             let agent = context.agents.find(Some(&other))?;
             conversation.change_agent(context, agent).await?;

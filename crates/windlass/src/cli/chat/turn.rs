@@ -6,8 +6,8 @@ use tokio::sync::mpsc;
 use windlass_agents::WarmTurn;
 use windlass_core::{AgentEvent, Envelope, PermissionRequest};
 
-use super::conversation::{ChatContext, Conversation};
-use super::input::{Entry, Input};
+use super::conversation::{ChatContext, ChatConversation};
+use super::input::{ChatEntry, ChatInput};
 use super::questions::{Question, chosen};
 use super::turn_view::TurnView;
 use crate::cli::console::Console;
@@ -20,9 +20,9 @@ use crate::cli::turn_printer::{OutputMode, TurnPrinter};
 const EVENT_WAIT: Duration = Duration::from_millis(200);
 
 /// What a turn needs in addition to the conversation.
-pub(super) struct TurnRunner<'a> {
+pub(super) struct ChatTurnRunner<'a> {
     pub(super) context: &'a ChatContext<'a>,
-    pub(super) input: &'a Input,
+    pub(super) input: &'a ChatInput,
     pub(super) interrupts: &'a mut Interrupts,
     pub(super) questions: &'a mut mpsc::Receiver<Question>,
     /// `None` shows the turn on a terminal.
@@ -31,7 +31,7 @@ pub(super) struct TurnRunner<'a> {
 }
 
 /// How a turn ended.
-pub(super) struct TurnEnd {
+pub(super) struct ChatTurnEnd {
     pub(super) exit: Exit,
     pub(super) answer: String,
     /// The program must end.
@@ -90,13 +90,13 @@ impl Shown<'_> {
     }
 }
 
-impl TurnRunner<'_> {
+impl ChatTurnRunner<'_> {
     /// Sends a prompt and shows the turn to its end. The turn is recorded, also if it failed or was stopped.
     pub(super) async fn run(
         &mut self,
-        conversation: &mut Conversation,
+        conversation: &mut ChatConversation,
         prompt: &str,
-    ) -> Result<TurnEnd, CliError> {
+    ) -> Result<ChatTurnEnd, CliError> {
         let name = conversation.agent.name.clone();
         let console = self.context.console;
         let mut shown = match self.output {
@@ -134,7 +134,7 @@ impl TurnRunner<'_> {
             Some(AgentEvent::Result { text, .. }) if !text.trim().is_empty() => text,
             _ => follow.text,
         };
-        Ok(TurnEnd {
+        Ok(ChatTurnEnd {
             exit: exit.unwrap_or(Exit::Interrupted),
             answer,
             is_terminated: follow.is_terminated,
@@ -143,7 +143,7 @@ impl TurnRunner<'_> {
 
     async fn follow(
         &mut self,
-        conversation: &Conversation,
+        conversation: &ChatConversation,
         turn: &mut WarmTurn,
         shown: &mut Shown<'_>,
         follow: &mut Follow,
@@ -170,7 +170,7 @@ impl TurnRunner<'_> {
     /// Stops the turn. Returns `true` if the chat does not wait for its end, because the user asked twice.
     async fn stop(
         &self,
-        conversation: &Conversation,
+        conversation: &ChatConversation,
         shown: &mut Shown<'_>,
         follow: &mut Follow,
         signal: StopSignal,
@@ -191,7 +191,7 @@ impl TurnRunner<'_> {
     /// Asks the user for permission. The events received so far are shown first.
     async fn answer(
         &mut self,
-        conversation: &Conversation,
+        conversation: &ChatConversation,
         turn: &mut WarmTurn,
         shown: &mut Shown<'_>,
         follow: &mut Follow,
@@ -222,7 +222,7 @@ impl TurnRunner<'_> {
         loop {
             tokio::select! {
                 entry = &mut reading => match entry? {
-                    Entry::Line(line) => {
+                    ChatEntry::Line(line) => {
                         if let Some(option) = chosen(&request, &line) {
                             let _ = decision.send(Some(option));
                             return Ok(());
@@ -232,8 +232,8 @@ impl TurnRunner<'_> {
                         reading = Box::pin(input.read(&prompt));
                     }
                     // Nothing is allowed, and the turn continues.
-                    Entry::End => return Ok(()),
-                    Entry::Interrupted => {
+                    ChatEntry::End => return Ok(()),
+                    ChatEntry::Interrupted => {
                         drop(decision);
                         self.stop(conversation, shown, follow, StopSignal::Interrupt).await?;
                         return Ok(());
@@ -284,9 +284,9 @@ impl Follow {
     }
 }
 
-fn interrupted(mut shown: Shown<'_>, signal: StopSignal) -> Result<TurnEnd, CliError> {
+fn interrupted(mut shown: Shown<'_>, signal: StopSignal) -> Result<ChatTurnEnd, CliError> {
     shown.note("stopped")?;
-    Ok(TurnEnd {
+    Ok(ChatTurnEnd {
         exit: Exit::Interrupted,
         answer: String::new(),
         is_terminated: signal == StopSignal::Terminate,

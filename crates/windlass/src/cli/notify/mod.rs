@@ -11,7 +11,7 @@ use windlass_tasks::{Channel, Notification};
 
 use super::app::App;
 use super::exit::{CliError, Exit};
-use super::queue::TaskQueue;
+use super::queue::ProjectQueue;
 pub(super) use derive::derive;
 pub(super) use send::Notifier;
 
@@ -99,7 +99,7 @@ impl Test {
 
 impl List {
     async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let project = Some(queue.project.id);
         let found = queue.store.notifications(project, self.limit).await?;
         if self.json {

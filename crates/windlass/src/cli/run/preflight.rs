@@ -6,12 +6,12 @@ use super::roles::Roles;
 use crate::cli::agents;
 use crate::cli::app::App;
 use crate::cli::exit::CliError;
-use crate::cli::queue::TaskQueue;
+use crate::cli::queue::ProjectQueue;
 use crate::cli::task_runtime::{TaskRuntime, test_settings};
 
 /// A repository in which a plan can be executed.
 pub(super) struct Ready {
-    pub(super) queue: TaskQueue,
+    pub(super) queue: ProjectQueue,
     pub(super) task_runtime: TaskRuntime,
 }
 
@@ -22,7 +22,7 @@ impl Ready {
         roles: &Roles,
         no_tests: bool,
     ) -> Result<Self, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let mut tests = test_settings(&queue.config);
         tests.none |= no_tests;
         let task_runtime = TaskRuntime::for_store(app, &queue, tests).await?;

@@ -7,7 +7,7 @@ use windlass_tasks::Task;
 
 use crate::cli::app::App;
 use crate::cli::exit::{CliError, Exit};
-use crate::cli::queue::TaskQueue;
+use crate::cli::queue::ProjectQueue;
 use crate::cli::task;
 use crate::cli::task_runtime::TaskRuntime;
 
@@ -26,7 +26,7 @@ impl RunReport<'_> {
     pub(super) async fn finish(
         mut self,
         app: &App<'_>,
-        queue: &TaskQueue,
+        queue: &ProjectQueue,
         task_runtime: &TaskRuntime,
     ) -> Result<Exit, CliError> {
         let is_completed = self.result.status == ResultStatus::Completed;

@@ -10,7 +10,7 @@ use crate::agent_catalog::AgentCatalog;
 use crate::cli::app::App;
 use crate::cli::default_agent;
 use crate::cli::exit::CliError;
-use crate::config::{AgentConfig, AgentSettings, Config, Layer};
+use crate::config::{AgentConfig, AgentKeys, Config, Layer};
 use crate::settings::Settings;
 
 /// The two agents of a run.
@@ -113,7 +113,7 @@ impl RoleAgent {
     }
 
     /// Uses the model that these settings describe.
-    fn default_model(settings: AgentSettings) -> Self {
+    fn default_model(settings: AgentKeys) -> Self {
         let agent = AgentConfig::new(ModelKind::Ollama.name(), settings);
         Self {
             name: agent.name.clone(),
@@ -185,7 +185,7 @@ impl fmt::Display for Roles {
 }
 
 /// Returns the planner from the settings, with its key.
-fn planner_settings(config: &Config, settings: &Settings) -> Result<AgentSettings, CliError> {
+fn planner_settings(config: &Config, settings: &Settings) -> Result<AgentKeys, CliError> {
     let variable = &config.run.api_key_env;
     settings.check_key(variable).map_err(CliError::usage)?;
     Ok(settings.planner(variable))

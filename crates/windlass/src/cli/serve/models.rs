@@ -10,7 +10,7 @@ use super::request_dirs::RequestDirs;
 use crate::agent_catalog::AgentCatalog;
 use crate::cli::app::App;
 use crate::cli::exit::CliError;
-use crate::cli::queue::TaskQueue;
+use crate::cli::queue::ProjectQueue;
 use crate::model_catalog::ConfiguredModels;
 
 /// Creates the working directories of the requests.
@@ -24,7 +24,7 @@ pub(super) fn request_dirs(app: &App<'_>) -> Result<RequestDirs, CliError> {
 
 /// Creates the agent API over this catalog, which the workers may share.
 pub(super) fn agent_api(
-    queue: &TaskQueue,
+    queue: &ProjectQueue,
     request_dirs: &RequestDirs,
     agents: AgentCatalog,
 ) -> AgentApi {

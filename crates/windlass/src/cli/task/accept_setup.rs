@@ -8,7 +8,7 @@ use windlass_workspace::proposed_settings;
 
 use super::super::app::App;
 use super::super::exit::{CliError, Exit};
-use super::super::queue::TaskQueue;
+use super::super::queue::ProjectQueue;
 use super::super::trust;
 use super::list;
 use crate::config::{ConfigPaths, SourceFile};
@@ -24,7 +24,7 @@ pub(super) struct AcceptSetup {
 
 impl AcceptSetup {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let task = queue.store.task(self.id).await?;
         let questions = queue.store.task_blockers(task.id).await?;
         let open = questions

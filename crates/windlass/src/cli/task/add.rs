@@ -8,7 +8,7 @@ use windlass_tasks::{
 use super::super::app::App;
 use super::super::exit::{CliError, Exit};
 use super::super::prompt_text;
-use super::super::queue::TaskQueue;
+use super::super::queue::ProjectQueue;
 use super::super::schedule;
 use super::best_of::BestOfArgs;
 use super::list;
@@ -85,7 +85,7 @@ impl Add {
         let text = prompt_text::read_named("title", self.title, std::io::stdin())?;
         let (title, rest) = text.split_once('\n').unwrap_or((&text, ""));
         let description = [self.description.as_str(), rest.trim()].join("\n");
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         if let Some(agent) = &self.agent {
             known_agent(app, agent)?;
         }

@@ -12,7 +12,7 @@ use super::super::app::App;
 use super::super::console::QUIET;
 use super::super::exit::{CliError, Exit};
 use super::super::interrupt::Interrupts;
-use super::super::queue::TaskQueue;
+use super::super::queue::ProjectQueue;
 use super::landed::person;
 
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ pub(super) struct Attach {
 
 impl Attach {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let store = TaskQueue::open(app).await?.store;
+        let store = ProjectQueue::open(app).await?.store;
         if let Some(text) = &self.message {
             return self.send(app, &*store, text).await;
         }

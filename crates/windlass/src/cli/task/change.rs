@@ -10,7 +10,7 @@ use windlass_workspace::{self as workspace, Clones};
 use super::super::app::App;
 use super::super::exit::{CliError, Exit};
 use super::super::proof_lines::proof_lines;
-use super::super::queue::TaskQueue;
+use super::super::queue::ProjectQueue;
 use super::super::task_runtime::{TaskRuntime, test_settings};
 use super::landed::{person, record_merged, unlanded};
 
@@ -55,7 +55,7 @@ pub(super) struct Merge {
 
 impl Diff {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let task = queue.store.task(self.id).await?;
         let task_runtime =
             TaskRuntime::for_store(app, &queue, test_settings(&queue.config)).await?;
@@ -199,7 +199,7 @@ pub(in super::super) async fn preview_merge(
 
 impl Merge {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let mut task = queue.store.task(self.id).await?;
         branch(&task)?;
         if task.needs_review && self.accept && !self.dry_run {
@@ -253,7 +253,7 @@ pub(in super::super) fn review_needed(task: &Task) -> Option<String> {
 /// Prints the proof of a task in full if it has warnings.
 pub(in super::super) async fn print_warnings(
     app: &App<'_>,
-    queue: &TaskQueue,
+    queue: &ProjectQueue,
     task: &Task,
 ) -> Result<(), CliError> {
     let proof = queue.store.proof(task.id).await?;

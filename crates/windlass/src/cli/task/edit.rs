@@ -7,7 +7,7 @@ use windlass_tasks::{ATTEMPT_LIMIT, Task, TaskEdit, TaskId, WorkerKind};
 use super::super::app::App;
 use super::super::editor;
 use super::super::exit::{CliError, Exit};
-use super::super::queue::TaskQueue;
+use super::super::queue::ProjectQueue;
 use super::{add, list};
 
 #[derive(Debug, Args)]
@@ -52,7 +52,7 @@ pub(super) struct Edit {
 
 impl Edit {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let (id, json) = (self.id, self.json);
         let mut edit = self.flags();
         if edit.is_empty() {

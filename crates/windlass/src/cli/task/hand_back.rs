@@ -11,7 +11,7 @@ use super::super::console::{QUIET, STRONG};
 use super::super::exit::{CliError, Exit};
 use super::super::interrupt::Interrupts;
 use super::super::progress::ProgressPrinter;
-use super::super::queue::TaskQueue;
+use super::super::queue::ProjectQueue;
 use super::super::task_runtime::{TaskRuntime, runner_settings};
 use super::landed::person;
 use crate::person_agent::PersonResolver;
@@ -19,7 +19,7 @@ use crate::person_agent::PersonResolver;
 /// Runs an attempt without an agent on the kept change of a person.
 pub(super) async fn hand_back(
     app: &App<'_>,
-    queue: &TaskQueue,
+    queue: &ProjectQueue,
     runtime: &TaskRuntime,
     task: &Task,
     commit: String,

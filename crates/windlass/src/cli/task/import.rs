@@ -12,7 +12,7 @@ use windlass_tasks::{Dependency, NewTask, ProjectId, Task, TaskFilter, TaskId, T
 use super::super::app::App;
 use super::super::console::{QUIET, STRONG};
 use super::super::exit::{CliError, Exit};
-use super::super::queue::TaskQueue;
+use super::super::queue::ProjectQueue;
 use crate::task_file::{self, FileTask, MAX_FILE_BYTES};
 
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ struct Imported {
 
 impl Import {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let text = self.read(app)?;
         let source = self.source(app);
         let entries = task_file::parse(&text, &source, queue.project.id)
@@ -67,7 +67,7 @@ impl Import {
     }
 
     /// Adds what is not stored yet, all or nothing.
-    async fn add(&self, queue: &TaskQueue, imported: &mut [Imported]) -> Result<(), CliError> {
+    async fn add(&self, queue: &ProjectQueue, imported: &mut [Imported]) -> Result<(), CliError> {
         let new: Vec<usize> = (0..imported.len())
             .filter(|at| imported[*at].stored.is_none())
             .collect();

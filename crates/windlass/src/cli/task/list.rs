@@ -8,7 +8,7 @@ use windlass_tasks::{Task, TaskFilter, TaskStatus};
 use super::super::app::App;
 use super::super::console::{BAD, GOOD, QUIET, STRONG, WARNING};
 use super::super::exit::{CliError, Exit};
-use super::super::queue::TaskQueue;
+use super::super::queue::ProjectQueue;
 use super::super::table::{self, Cell};
 
 #[derive(Debug, Args)]
@@ -26,7 +26,7 @@ pub(super) struct List {
 
 impl List {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let filter = TaskFilter {
             project_id: (!self.all).then_some(queue.project.id),
             status: self.status,

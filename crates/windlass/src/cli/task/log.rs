@@ -10,7 +10,7 @@ use windlass_tasks::{EventFilter, TaskId};
 use super::super::app::App;
 use super::super::exit::{CliError, Exit};
 use super::super::interrupt::Interrupts;
-use super::super::queue::TaskQueue;
+use super::super::queue::ProjectQueue;
 
 #[derive(Debug, Args)]
 pub(super) struct Log {
@@ -29,7 +29,7 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let store = TaskQueue::open(app).await?.store;
+        let store = ProjectQueue::open(app).await?.store;
         let mut interrupts = Interrupts::listen()?;
         let mut filter = EventFilter {
             task_id: Some(self.id),

@@ -80,7 +80,7 @@ enum Command {
 
 /// Arguments of a command that takes one task.
 #[derive(Debug, Args)]
-struct One {
+struct TaskArgs {
     /// Task number
     id: TaskId,
     /// Print JSON
@@ -91,7 +91,7 @@ struct One {
 #[derive(Debug, Args)]
 struct Retry {
     #[command(flatten)]
-    one: One,
+    one: TaskArgs,
     /// Start from the current commit, not from the change of the last attempt
     #[arg(long)]
     fresh: bool,
@@ -120,7 +120,7 @@ impl Tasks {
             Command::Push(push) => push.run(app).await,
             Command::AcceptSetup(accept) => accept.run(app).await,
             Command::Retry(Retry { one, fresh, yes }) => {
-                let queue = super::queue::TaskQueue::open(app).await?;
+                let queue = super::queue::ProjectQueue::open(app).await?;
                 landed::check_retry(&*queue.store, one.id, yes).await?;
                 list::show_one(app, &queue.store.retry(one.id, fresh).await?, one.json)
             }

@@ -14,7 +14,7 @@ use super::super::app::App;
 use super::super::console::QUIET;
 use super::super::editor;
 use super::super::exit::{CliError, Exit};
-use super::super::queue::TaskQueue;
+use super::super::queue::ProjectQueue;
 use super::super::task_runtime::{TaskRuntime, test_settings};
 use super::hand_back::hand_back;
 use super::program_session::ProgramSession;
@@ -41,7 +41,7 @@ impl Open {
     }
 
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let task = queue.store.task(self.id).await?;
         check_free(&task)?;
         let session = if self.agent {
@@ -61,7 +61,7 @@ impl Open {
     async fn work(
         &self,
         app: &App<'_>,
-        queue: &TaskQueue,
+        queue: &ProjectQueue,
         runtime: &TaskRuntime,
         task: &Task,
         session: Option<ProgramSession>,
@@ -128,7 +128,7 @@ fn check_free(task: &Task) -> Result<(), CliError> {
 
 /// Opens the files of a task: those that an interrupted `task open` left, or the change of the last attempt.
 async fn open_copy(
-    queue: &TaskQueue,
+    queue: &ProjectQueue,
     clones: &Clones,
     task: &Task,
     number: u32,
@@ -234,7 +234,7 @@ impl Hold {
 
 impl TaskRuntime {
     /// Returns the clones that people work in. Workers neither use nor remove them.
-    async fn open_clones(&self, app: &App<'_>, queue: &TaskQueue) -> Result<Clones, CliError> {
+    async fn open_clones(&self, app: &App<'_>, queue: &ProjectQueue) -> Result<Clones, CliError> {
         let name = self.clones_dir().file_name().unwrap_or_default();
         let state = app
             .inputs

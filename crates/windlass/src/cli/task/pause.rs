@@ -5,7 +5,7 @@ use windlass_tasks::{Task, TaskId, TaskStatus};
 
 use super::super::app::App;
 use super::super::exit::{CliError, Exit};
-use super::super::queue::TaskQueue;
+use super::super::queue::ProjectQueue;
 use super::{landed, list};
 
 /// Arguments of a command that takes several tasks.
@@ -22,7 +22,7 @@ pub(super) struct Several {
 impl Several {
     /// Pauses the tasks: no worker claims them.
     pub(super) async fn pause(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let mut tasks = Vec::new();
         for id in &self.ids {
             tasks.push(queue.store.pause_task(*id).await?);
@@ -38,7 +38,7 @@ impl Several {
 
     /// Ends the pause of the tasks.
     pub(super) async fn resume(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let mut tasks = Vec::new();
         for id in &self.ids {
             let task = queue.store.task(*id).await?;
@@ -71,7 +71,7 @@ pub(super) struct Cancel {
 
 impl Cancel {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let tasks = if self.all {
             let question = "cancel every task of this project that has not ended? [y/N] ";
             if !self.yes && app.console.confirm(question)? == Some(false) {

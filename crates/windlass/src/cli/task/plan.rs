@@ -15,7 +15,7 @@ use super::super::editor;
 use super::super::exit::{CliError, Exit};
 use super::super::interrupt::Interrupts;
 use super::super::prompt_text;
-use super::super::queue::TaskQueue;
+use super::super::queue::ProjectQueue;
 use super::super::spinner::Spinner;
 use super::super::task_runtime::{TaskRuntime, runner_settings, test_settings};
 use crate::task_file::{parse_plan, plan_text};
@@ -47,7 +47,7 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let goal = prompt_text::read_named("goal", self.goal.clone(), std::io::stdin())?;
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let config = &queue.config;
         let task_runtime = TaskRuntime::for_store(app, &queue, test_settings(config)).await?;
         let agents = app.catalog()?;

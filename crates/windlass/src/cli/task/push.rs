@@ -9,7 +9,7 @@ use windlass_tasks::{NewPush, Push, PushState, Task, TaskId, TaskStore};
 use super::super::app::App;
 use super::super::exit::{CliError, Exit};
 use super::super::publish::Publisher;
-use super::super::queue::TaskQueue;
+use super::super::queue::ProjectQueue;
 use super::change::branch;
 use crate::config::PublishSettings;
 
@@ -32,7 +32,7 @@ impl PushArgs {
     /// Pushes with the user's own git and credentials. What is on the remote is replaced only if it was pushed from
     /// here.
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = TaskQueue::open(app).await?;
+        let queue = ProjectQueue::open(app).await?;
         let task = queue.store.task(self.id).await?;
         let push = push(&queue.store, &queue.config.publish, &task, self.remote).await?;
         if self.json {

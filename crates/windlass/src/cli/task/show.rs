@@ -13,7 +13,7 @@ use super::super::app::App;
 use super::super::console::{QUIET, STRONG};
 use super::super::exit::{CliError, Exit};
 use super::super::proof_lines::{base_line, proof_lines};
-use super::super::queue::TaskQueue;
+use super::super::queue::ProjectQueue;
 use super::super::turn_printer::brief;
 use super::candidates::candidate_lines;
 use super::landed::{landing_lines, of_task};
@@ -32,7 +32,7 @@ pub(super) struct Show {
 
 impl Show {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let store = TaskQueue::open(app).await?.store;
+        let store = ProjectQueue::open(app).await?.store;
         let details = TaskDetails {
             task: store.task(self.id).await?,
             attempts: store.attempts(self.id).await?,

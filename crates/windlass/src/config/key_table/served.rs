@@ -10,13 +10,13 @@ use crate::config::value_type::*;
 settings! {
     /// Settings of one composite.
     #[derive(Default)]
-    CompositeSettings at "composites.<name>." {
+    pub struct CompositeSettings at "composites.<name>." {
         /// The kind of a composite, an agent made of several with the name `composite/profile/<name>`: one agent under
         /// another name (single), the first agent that succeeds (fallback), or one agent that plans and one that executes
         /// the plan (plan_execute).
         kind: Option<CompositeKind> as CompositeKind;
         /// The agents of the composite, by name and in order; `agent/model` and other composites are allowed.
-        nodes: Option<Vec<String>> as List;
+        nodes: Option<Vec<String>> as TextList;
         /// The errors after which a `fallback` uses the next node; by default rate_limited, unavailable, timeout,
         /// auth_failed, session_orphaned and backend_error.
         on: Option<Vec<FallbackCause>> as FallbackCause;
@@ -30,13 +30,13 @@ settings! {
 
 settings! {
     /// Settings of one model name that the gateway serves.
-    AliasSettings at "model_list.<alias>." {
+    pub struct AliasSettings at "model_list.<alias>." {
         /// The agent that answers requests to the gateway for the model of this name.
         agent: Option<String> as Name;
         /// The model that the agent uses, by the agent's own name for it.
-        model: Option<String> as Text;
+        model: Option<String> as NonEmptyText;
         /// The agent's working directory. Default: an empty repository, created for each request.
-        folder: Option<String> as Text;
+        folder: Option<String> as NonEmptyText;
         /// Whether the agent may change files there (allow) or only read (deny, the default).
         permissions: Option<FolderAccess> as FolderAccess;
         /// What an agent program does with the tools of a request: refuse it (the default), or get them in its prompt and
@@ -47,7 +47,7 @@ settings! {
 
 settings! {
     /// Settings of the gateway.
-    GatewaySettings at "gateway." {
+    pub struct GatewaySettings at "gateway." {
         /// Maximum concurrent requests; further requests get 429 with Retry-After.
         concurrency: u32 as Count<1, 10_000> = "32";
     }

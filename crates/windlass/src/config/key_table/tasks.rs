@@ -10,23 +10,23 @@ use crate::config::value_type::*;
 
 settings! {
     /// Settings of the task store.
-    StoreSettings at "store." {
+    pub struct StoreKeys at "store." {
         /// URL of the task store: `sqlite:FILE` or `postgres://…`. Default: a file of this project in the state directory;
         /// `windlass store path` prints it.
-        url: Option<String> as Text;
+        url: Option<String> as NonEmptyText;
     }
 }
 
 settings! {
     /// Settings of the tests.
-    TestsSettings at "tests." {
+    pub struct TestsSettings at "tests." {
         /// The test command that verifies a change; with "none", tasks complete unverified.
         command: Option<TestCommand> as TestCommand, aliases(&["tests"]);
         /// The command that prepares a fresh checkout for the tests, with network access: `["npm", "ci"]`. It runs once
         /// for each content of the manifests and lock files; later checkouts share its result.
-        setup: Option<Vec<String>> as Command;
+        setup: Option<Vec<String>> as CommandWords;
         /// Whether the tests may use the network.
-        network: bool as Flag = "false";
+        network: bool as Bool = "false";
         /// Timeout of one test run.
         timeout_secs: Duration as Seconds<WEEK> = "900", may_be_lowered;
     }
@@ -34,19 +34,19 @@ settings! {
 
 settings! {
     /// Settings of clones.
-    WorkspaceSettings at "workspace." {
+    pub struct WorkspaceSettings at "workspace." {
         /// Files of your checkout that git does not track and every clone gets, such as [".env.test"]. At most 100 files of
         /// 1 MiB, in the repository. They are never part of a change.
-        copy: Option<Vec<String>> as List;
+        copy: Option<Vec<String>> as TextList;
     }
 }
 
 settings! {
     /// Settings of the commits that tasks publish. Their author is the user of git's `user.name` and `user.email`.
-    CommitKeys at "commit." {
+    pub struct CommitKeys at "commit." {
         /// Message of a commit, without trailers. `{{title}}`, `{{explanation}}`, `{{task}}` and `{{agent}}` are
         /// replaced.
-        template: String as Text = "{{title}}\n\n{{explanation}}";
+        template: String as NonEmptyText = "{{title}}\n\n{{explanation}}";
         /// Value of the trailer `Co-authored-by`; empty for none.
         co_author: String as AnyText = "{{agent}} <{{agent}}@agents.invalid>";
     }
@@ -54,7 +54,7 @@ settings! {
 
 settings! {
     /// Settings of `windlass run`.
-    RunSettings at "run." {
+    pub struct RunSettings at "run." {
         /// The agent that makes the plan. Default: the default agent, or else the model at `run.turbo_host`.
         planner: Option<String> as Name;
         /// The agent that executes the plan. Default: the default agent, or else the model at `run.local_host`.
@@ -64,25 +64,25 @@ settings! {
         /// The Ollama server of the coder model, which executes plans.
         local_host: String as Url = "http://127.0.0.1:11434", env_var("OLLAMA_LOCAL");
         /// The planner model, at `run.turbo_host`.
-        planner_model: String as Text = "gpt-oss:20b", env_var("PLANNER_MODEL");
+        planner_model: String as NonEmptyText = "gpt-oss:20b", env_var("PLANNER_MODEL");
         /// The coder model, at `run.local_host`.
-        coder_model: String as Text = "qwen2.5-coder", env_var("CODER_MODEL");
+        coder_model: String as NonEmptyText = "qwen2.5-coder", env_var("CODER_MODEL");
         /// The variable that holds the API key for `run.turbo_host`.
-        api_key_env: String as Variable = "OLLAMA_API_KEY";
+        api_key_env: String as SecretVariable = "OLLAMA_API_KEY";
         /// Whether a planner that is a model gets tools, with which it can only read. Without them a plan is one answer.
-        planner_tools: bool as Flag = "false";
+        planner_tools: bool as Bool = "false";
         /// Maximum number of model calls while executing one plan.
         max_steps: u32 as Count<1, 10_000> = "25", may_be_lowered, env_var("MAX_STEPS");
         /// Timeout of one request to either server.
         request_timeout_secs: Duration as Seconds<WEEK> = "120", may_be_lowered, env_var("REQUEST_TIMEOUT_S");
         /// Whether `windlass run` only plans, even with `--apply`.
-        dry_run: bool as Flag = "false", env_var("DRY_RUN");
+        dry_run: bool as Bool = "false", env_var("DRY_RUN");
     }
 }
 
 settings! {
     /// Settings of a worker.
-    WorkerSettings at "worker." {
+    pub struct WorkerSettings at "worker." {
         /// Maximum number of concurrent tasks of one worker.
         concurrency: u32 as Count<1, 1_000> = "10";
         /// Lease duration: how long a claimed task stays with a worker that sends no heartbeat.
@@ -92,7 +92,7 @@ settings! {
 
 settings! {
     /// Settings of landing: how proved changes get onto their target branch.
-    LandSettings at "land." {
+    pub struct LandSettings at "land." {
         /// Which changes land without being asked for: none, or every change that a worker has proved and that needs no
         /// review.
         auto: AutoLand as AutoLand = "off";
@@ -109,7 +109,7 @@ settings! {
 
 settings! {
     /// Settings of reviews.
-    ReviewSettings at "review." {
+    pub struct ReviewSettings at "review." {
         /// The agent that reviews every change after its proof. It comments or requests changes, at most twice in a row,
         /// and never approves. Default: none.
         agent: Option<String> as Name;
@@ -118,16 +118,16 @@ settings! {
 
 settings! {
     /// Settings of tasks that build on each other.
-    TaskSettings at "tasks." {
+    pub struct TaskSettings at "tasks." {
         /// What happens when the changes of a task's dependencies conflict: "agent" adds a task in which an agent merges
         /// them, "ask" asks a person first.
-        conflicts: &'static str as Conflicts = "agent";
+        conflicts: &'static str as ConflictsWord = "agent";
     }
 }
 
 settings! {
     /// Settings of the changes that attempts leave.
-    ChangeSettings at "changes." {
+    pub struct ChangeSettings at "changes." {
         /// How many days the change of an attempt is kept in the repository.
         keep_days: u32 as Count<1, 36_500> = "90";
         /// Maximum number of changes of attempts that are kept in one repository. Of more, the oldest are deleted.
@@ -137,18 +137,18 @@ settings! {
 
 settings! {
     /// Settings of the sandbox.
-    SandboxSettings at "sandbox." {
+    pub struct SandboxSettings at "sandbox." {
         /// The mechanism that isolates agents, tools and tests.
         mechanism: SandboxMechanism as SandboxMechanism = "auto";
         /// Files and directories that agents, tools and tests may read although the sandbox hides their parent directory,
         /// such as a toolchain in an unusual location: ["/tmp/toolchain", "~/sdk"].
-        readable: Option<Vec<String>> as List;
+        readable: Option<Vec<String>> as TextList;
     }
 }
 
 settings! {
     /// Limits of a turn.
-    LimitSettings at "limits." {
+    pub struct LimitSettings at "limits." {
         /// Timeout of a turn, for an agent without `timeout_secs`.
         turn_secs: Duration as Seconds<WEEK> = "600", may_be_lowered;
         /// How long an agent may emit no events within a turn. Default: no limit except the timeout of the turn.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_agents::composite::{CompositeKind, FallbackCause};
 
-use super::{List, ValueKind, ValueType};
+use super::{TextList, ValueKind, ValueType};
 
 /// What an agent may do, as its backend interprets it.
 pub(in crate::config) struct Policy;
@@ -67,10 +67,10 @@ pub enum ToolCalls {
     Transcript,
 }
 
-/// Implements [`ValueType`] for one of several words. A type after `as` is an enum that serde reads and writes; any
-/// other type is a new one; the backend interprets its word.
+/// Implements [`ValueType`] for one of several words. A type after `as` is an enum that serde reads and writes; a
+/// type after `struct` is a new one; the backend interprets its word.
 macro_rules! choices {
-    ($(#[doc = $doc:literal] $type:ident: $($choice:literal),+;)+) => {$(
+    ($(#[doc = $doc:literal] struct $type:ident: $($choice:literal),+;)+) => {$(
         #[doc = $doc]
         pub(in crate::config) struct $type;
         impl ValueType for $type {
@@ -100,17 +100,17 @@ macro_rules! choices {
 
 choices! {
     /// The API of an `openai` model.
-    ApiSpec: "chat_completions", "responses";
+    struct ApiSpecWord: "chat_completions", "responses";
     /// How a model calls tools.
-    ToolMode: "auto", "native", "schema", "text";
+    struct ToolModeWord: "auto", "native", "schema", "text";
     /// How a model changes files.
-    EditMode: "auto", "tools", "whole_files";
+    struct EditModeWord: "auto", "tools", "whole_files";
     /// How a schema for structured answers is enforced.
-    SchemaMode: "auto", "native", "prompt", "none";
+    struct SchemaModeWord: "auto", "native", "prompt", "none";
     /// What happens when changes conflict.
-    Conflicts: "agent", "ask";
+    struct ConflictsWord: "agent", "ask";
     /// The timing of replayed events.
-    Timing: "instant", "recorded";
+    struct TimingWord: "instant", "recorded";
 }
 
 choices! {
@@ -170,7 +170,7 @@ impl ValueType for Hosts {
 
     fn read(value: &Value) -> Option<Value> {
         let is_word = ["open", "none"].iter().any(|word| value == word);
-        (is_word || List::read(value).is_some()).then(|| value.clone())
+        (is_word || TextList::read(value).is_some()).then(|| value.clone())
     }
 
     fn write(value: &Value) -> Value {

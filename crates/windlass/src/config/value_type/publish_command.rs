@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Command, ValueKind, ValueType};
+use super::{CommandWords, ValueKind, ValueType};
 
 /// A program and its arguments, or the name of a preset.
 pub(in crate::config) struct PublishCommand;
@@ -44,11 +44,11 @@ impl ValueType for PublishCommand {
         let preset = PRESETS.iter().find(|(name, _)| value == name);
         match preset {
             Some((_, words)) => Some(words.iter().map(|word| (*word).to_owned()).collect()),
-            None => Command::read(value),
+            None => CommandWords::read(value),
         }
     }
 
     fn write(value: &Vec<String>) -> Value {
-        Command::write(value)
+        CommandWords::write(value)
     }
 }

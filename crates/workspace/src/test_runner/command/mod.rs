@@ -9,14 +9,14 @@ mod select;
 
 use std::path::Path;
 
-use super::runner::Runner;
+use super::runner_kind::RunnerKind;
 
 pub(crate) use select::select;
 
 /// A test command and its runner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Invocation {
-    pub(crate) runner: Runner,
+    pub(crate) runner: RunnerKind,
     /// The complete command.
     pub(crate) command: Vec<String>,
     /// The arguments of the runner itself.

@@ -1,6 +1,6 @@
 //! Recognizes a test runner by the words of a command.
 
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 /// Programs that run the command that follows their flags.
 const WRAPPERS: &[&str] = &[
@@ -30,7 +30,7 @@ const TWO_WORD_WRAPPERS: &[(&str, &str)] = &[
 ];
 
 /// Returns the runner and the index of its first argument.
-pub(crate) fn runner(words: &[&str]) -> Option<(Runner, usize)> {
+pub(crate) fn runner(words: &[&str]) -> Option<(RunnerKind, usize)> {
     let at = program(words)?;
     let name = file_name(words[at]);
     let next = words.get(at + 1).copied().unwrap_or_default();
@@ -41,20 +41,20 @@ pub(crate) fn runner(words: &[&str]) -> Option<(Runner, usize)> {
             .map(|index| at + index + 1)
     };
     match name {
-        "pytest" | "py.test" => Some((Runner::Pytest, at + 1)),
-        "jest" | "jest.js" => Some((Runner::Jest, at + 1)),
+        "pytest" | "py.test" => Some((RunnerKind::Pytest, at + 1)),
+        "jest" | "jest.js" => Some((RunnerKind::Jest, at + 1)),
         "vitest" | "vitest.mjs" => vitest(words, at),
-        "mocha" | "_mocha" | "mocha.js" => Some((Runner::Mocha, at + 1)),
-        "go" if next == "test" => Some((Runner::Go, at + 2)),
-        "mvn" | "mvnw" => Some((Runner::Maven, at + 1)),
-        "gradle" | "gradlew" => Some((Runner::Gradle, at + 1)),
+        "mocha" | "_mocha" | "mocha.js" => Some((RunnerKind::Mocha, at + 1)),
+        "go" if next == "test" => Some((RunnerKind::Go, at + 2)),
+        "mvn" | "mvnw" => Some((RunnerKind::Maven, at + 1)),
+        "gradle" | "gradlew" => Some((RunnerKind::Gradle, at + 1)),
         "cargo" => cargo(words, at),
         "node" => node(words, at),
         _ if name.starts_with("python") => {
             let module = after("-m")?;
             match words.get(module).copied() {
-                Some("pytest") => Some((Runner::Pytest, module + 1)),
-                Some("unittest") => Some((Runner::Unittest, module + 1)),
+                Some("pytest") => Some((RunnerKind::Pytest, module + 1)),
+                Some("unittest") => Some((RunnerKind::Unittest, module + 1)),
                 _ => None,
             }
         }
@@ -85,37 +85,37 @@ fn program(words: &[&str]) -> Option<usize> {
     }
 }
 
-fn vitest(words: &[&str], at: usize) -> Option<(Runner, usize)> {
+fn vitest(words: &[&str], at: usize) -> Option<(RunnerKind, usize)> {
     match words.get(at + 1).copied() {
         Some("bench" | "list" | "init" | "dev" | "watch") => None,
-        Some("run" | "related") => Some((Runner::Vitest, at + 2)),
-        _ => Some((Runner::Vitest, at + 1)),
+        Some("run" | "related") => Some((RunnerKind::Vitest, at + 2)),
+        _ => Some((RunnerKind::Vitest, at + 1)),
     }
 }
 
-fn cargo(words: &[&str], at: usize) -> Option<(Runner, usize)> {
+fn cargo(words: &[&str], at: usize) -> Option<(RunnerKind, usize)> {
     let mut rest = words.iter().enumerate().skip(at + 1);
     let (index, word) = rest.find(|(_, word)| !word.starts_with(['+', '-']))?;
     let next = words.get(index + 1).copied();
     match (*word, next) {
-        ("test" | "t", _) => Some((Runner::Cargo, index + 1)),
-        ("nextest", Some("run" | "r")) => Some((Runner::Nextest, index + 2)),
+        ("test" | "t", _) => Some((RunnerKind::Cargo, index + 1)),
+        ("nextest", Some("run" | "r")) => Some((RunnerKind::Nextest, index + 2)),
         _ => None,
     }
 }
 
 /// Recognizes `node --test`, and a runner that is started by its file.
-fn node(words: &[&str], at: usize) -> Option<(Runner, usize)> {
+fn node(words: &[&str], at: usize) -> Option<(RunnerKind, usize)> {
     let rest = &words[at + 1..];
     let file = rest.iter().position(|word| !word.starts_with('-'));
     if rest[..file.unwrap_or(rest.len())].contains(&"--test") {
-        return Some((Runner::Node, at + 1));
+        return Some((RunnerKind::Node, at + 1));
     }
     let file = at + 1 + file?;
     match file_name(words[file]) {
-        "jest" | "jest.js" => Some((Runner::Jest, file + 1)),
+        "jest" | "jest.js" => Some((RunnerKind::Jest, file + 1)),
         "vitest.mjs" => vitest(words, file),
-        "mocha" | "mocha.js" | "_mocha" => Some((Runner::Mocha, file + 1)),
+        "mocha" | "mocha.js" | "_mocha" => Some((RunnerKind::Mocha, file + 1)),
         _ => None,
     }
 }

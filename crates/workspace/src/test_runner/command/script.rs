@@ -4,21 +4,21 @@ use std::path::Path;
 
 use super::recognize;
 use crate::git::small_file;
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 /// How many scripts may call each other.
 const MAX_DEPTH: usize = 3;
 
-/// The runner that a script ends with.
-pub(super) struct Script {
-    pub(super) runner: Runner,
+/// The runner that a script of `package.json` ends with.
+pub(super) struct PackageScript {
+    pub(super) runner: RunnerKind,
     pub(super) arguments: Vec<String>,
     /// How many `--` must precede an argument that is added to the command.
     pub(super) separators: usize,
 }
 
 /// Finds the runner of a command that runs a script of `package.json` in this directory.
-pub(super) fn find(root: &Path, command: &[&str]) -> Option<Script> {
+pub(super) fn find(root: &Path, command: &[&str]) -> Option<PackageScript> {
     let package = small_file(&root.join("package.json"))?;
     let package: serde_json::Value = serde_json::from_str(&package).ok()?;
     let call = ScriptCall::parse(command)?;
@@ -30,7 +30,7 @@ pub(super) fn find(root: &Path, command: &[&str]) -> Option<Script> {
         if let Some((runner, at)) = recognize::runner(&words) {
             let given = added.iter().filter(|word| **word == SEPARATOR).count();
             let arguments = words[at..].iter().chain(added);
-            return Some(Script {
+            return Some(PackageScript {
                 runner,
                 arguments: arguments.map(|word| (*word).to_owned()).collect(),
                 separators: separators.saturating_sub(given),

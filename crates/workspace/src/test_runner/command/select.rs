@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{Invocation, Passing};
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 /// Maximum number of cases, and maximum length of their names.
 const MAX_CASES: usize = 200;
@@ -19,26 +19,26 @@ pub(crate) fn select(root: &Path, command: &[String], cases: &[String]) -> Optio
     }
     let invocation = Invocation::new(root, command)?;
     match invocation.runner {
-        Runner::Pytest => pytest(root, &invocation, cases),
-        Runner::Unittest => unittest(&invocation, cases),
-        Runner::Cargo => cargo(&invocation, cases),
-        Runner::Nextest => nextest(&invocation, cases),
-        Runner::Jest | Runner::Vitest => {
+        RunnerKind::Pytest => pytest(root, &invocation, cases),
+        RunnerKind::Unittest => unittest(&invocation, cases),
+        RunnerKind::Cargo => cargo(&invocation, cases),
+        RunnerKind::Nextest => nextest(&invocation, cases),
+        RunnerKind::Jest | RunnerKind::Vitest => {
             let titles: Option<Vec<&str>> = cases
                 .iter()
                 .map(|case| Some(case.split_once(" > ")?.1))
                 .collect();
             Some(invocation.append(&[format!("--testNamePattern={}", pattern(&titles?))]))
         }
-        Runner::Mocha => {
+        RunnerKind::Mocha => {
             let titles: Vec<&str> = cases.iter().map(|case| unnumbered(case)).collect();
             Some(invocation.append(&["--grep".to_owned(), pattern(&titles)]))
         }
-        Runner::Node => node(&invocation, cases),
-        Runner::Go => go(&invocation, cases),
-        Runner::Maven => maven(&invocation, cases),
-        Runner::Gradle => gradle(&invocation, cases),
-        Runner::Tap | Runner::Unknown => None,
+        RunnerKind::Node => node(&invocation, cases),
+        RunnerKind::Go => go(&invocation, cases),
+        RunnerKind::Maven => maven(&invocation, cases),
+        RunnerKind::Gradle => gradle(&invocation, cases),
+        RunnerKind::Tap | RunnerKind::Unknown => None,
     }
 }
 

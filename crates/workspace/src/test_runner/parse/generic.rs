@@ -2,7 +2,7 @@
 
 use super::count;
 use crate::test_runner::parsed::ParsedRun;
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 const PASSED: &[&str] = &["passed", "passing", "passes", "pass", "ok", "succeeded"];
 const FAILED: &[&str] = &["failed", "failing", "failures", "failure", "fail"];
@@ -32,6 +32,6 @@ impl GenericParser {
 
     pub(super) fn finish(self) -> Option<ParsedRun> {
         let (passed, failed, errors) = self.counts?;
-        Some(ParsedRun::new(Runner::Unknown, passed, failed, errors))
+        Some(ParsedRun::new(RunnerKind::Unknown, passed, failed, errors))
     }
 }

@@ -6,7 +6,7 @@ use windlass_tasks::{CaseResults, CaseStatus};
 
 use super::OutputParser;
 use crate::test_runner::parsed::{FailureCollector, NamedCases, ParsedRun};
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 /// Maximum number of tests without a result that retain their output.
 const MAX_PENDING_TESTS: usize = 64;
@@ -74,7 +74,7 @@ impl OutputParser for Go {
         } else {
             self.packages
         };
-        let run = ParsedRun::new(Runner::Go, passed, self.failed, self.errors);
+        let run = ParsedRun::new(RunnerKind::Go, passed, self.failed, self.errors);
         let mut run = run.with_failures(self.failures);
         if self.verbose {
             run = run.with_named(self.cases);

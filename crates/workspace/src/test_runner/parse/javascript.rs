@@ -2,7 +2,7 @@
 
 use super::{OutputParser, count};
 use crate::test_runner::parsed::{FailureCollector, ParsedRun};
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 /// Parses the output of Jest.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ impl OutputParser for Jest {
 
     fn finish(self: Box<Self>) -> Option<ParsedRun> {
         let (passed, failed) = self.counts?;
-        let run = ParsedRun::new(Runner::Jest, passed, failed, self.errors);
+        let run = ParsedRun::new(RunnerKind::Jest, passed, failed, self.errors);
         Some(run.with_failures(self.failures))
     }
 }
@@ -91,7 +91,7 @@ impl OutputParser for Vitest {
     fn finish(self: Box<Self>) -> Option<ParsedRun> {
         let (passed, failed) = self.counts.unwrap_or_default();
         let errors = self.errors + self.load_failures;
-        let run = ParsedRun::new(Runner::Vitest, passed, failed, errors);
+        let run = ParsedRun::new(RunnerKind::Vitest, passed, failed, errors);
         self.files.then(|| run.with_failures(self.failures))
     }
 }

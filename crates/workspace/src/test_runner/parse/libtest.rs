@@ -6,7 +6,7 @@ use windlass_tasks::CaseStatus;
 
 use super::{OutputParser, count};
 use crate::test_runner::parsed::{FailureCollector, NamedCases, ParsedRun};
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 /// Parses the output of the test harness that `cargo test` runs, and of cargo itself.
 #[derive(Debug, Default)]
@@ -76,7 +76,7 @@ impl OutputParser for Libtest {
         if !self.seen && !self.build_failed {
             return None;
         }
-        let run = ParsedRun::new(Runner::Cargo, self.passed, self.failed, errors);
+        let run = ParsedRun::new(RunnerKind::Cargo, self.passed, self.failed, errors);
         let mut run = run.with_failures(self.failures).with_named(self.cases);
         run.failures.extend(compiler);
         run.contradiction = self.contradiction.or(run.contradiction);

@@ -2,7 +2,7 @@
 
 use super::OutputParser;
 use crate::test_runner::parsed::{FailureCollector, ParsedRun};
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 /// Parses the output of Maven. Each module has a summary.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ impl OutputParser for Maven {
     }
 
     fn finish(self: Box<Self>) -> Option<ParsedRun> {
-        let run = ParsedRun::new(Runner::Maven, self.passed, self.failed, self.errors);
+        let run = ParsedRun::new(RunnerKind::Maven, self.passed, self.failed, self.errors);
         self.seen.then(|| run.with_failures(self.failures))
     }
 }

@@ -4,7 +4,7 @@ use windlass_tasks::CaseStatus;
 
 use super::{OutputParser, count};
 use crate::test_runner::parsed::{FailureCollector, NamedCases, ParsedRun};
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 /// Maximum depth of nested suites.
 const MAX_DEPTH: usize = 64;
@@ -48,7 +48,7 @@ impl OutputParser for Mocha {
     }
 
     fn finish(self: Box<Self>) -> Option<ParsedRun> {
-        let run = ParsedRun::new(Runner::Mocha, self.passed?, self.failed, 0);
+        let run = ParsedRun::new(RunnerKind::Mocha, self.passed?, self.failed, 0);
         Some(run.with_failures(self.failures).with_named(self.cases))
     }
 }

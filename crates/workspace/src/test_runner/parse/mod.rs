@@ -20,7 +20,7 @@ mod unittest;
 use std::borrow::Cow;
 
 use super::parsed::ParsedRun;
-use super::runner::Runner;
+use super::runner_kind::RunnerKind;
 
 /// Parses the output of one kind of test runner.
 trait OutputParser: Send {
@@ -79,7 +79,7 @@ impl TestOutputParser {
 pub(crate) fn node_tap(text: &str) -> Option<ParsedRun> {
     let mut parser = Box::<tap::TapParser>::default();
     text.lines().for_each(|line| parser.line(line));
-    parser.finish().filter(|run| run.runner == Runner::Node)
+    parser.finish().filter(|run| run.runner == RunnerKind::Node)
 }
 
 /// Returns the line without terminal escape sequences.

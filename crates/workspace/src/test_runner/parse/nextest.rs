@@ -4,7 +4,7 @@ use windlass_tasks::CaseStatus;
 
 use super::{OutputParser, count};
 use crate::test_runner::parsed::{FailureCollector, NamedCases, ParsedRun};
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 /// Parses the output of nextest, which runs each test in its own process.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl OutputParser for Nextest {
 
     fn finish(self: Box<Self>) -> Option<ParsedRun> {
         let (passed, failed, errors) = self.counts?;
-        let run = ParsedRun::new(Runner::Nextest, passed, failed, errors);
+        let run = ParsedRun::new(RunnerKind::Nextest, passed, failed, errors);
         Some(run.with_failures(self.failures).with_named(self.cases))
     }
 }

@@ -5,7 +5,7 @@ use windlass_tasks::CaseStatus;
 use super::OutputParser;
 use super::node_totals::NodeTotals;
 use crate::test_runner::parsed::{FailureCollector, NamedCases, ParsedRun};
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 /// Maximum depth of nested tests.
 const MAX_DEPTH: usize = 64;
@@ -52,7 +52,7 @@ impl OutputParser for NodeSpec {
                 self.cases.add_numbered(&name, status);
             }
         }
-        let run = ParsedRun::new(Runner::Node, passed, failed, errors);
+        let run = ParsedRun::new(RunnerKind::Node, passed, failed, errors);
         Some(run.with_failures(self.failures).with_named(self.cases))
     }
 }

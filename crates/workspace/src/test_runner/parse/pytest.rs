@@ -2,7 +2,7 @@
 
 use super::{OutputParser, count};
 use crate::test_runner::parsed::{FailureCollector, ParsedRun};
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 /// Parses the output of pytest, quiet or not.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ impl OutputParser for Pytest {
 
     fn finish(self: Box<Self>) -> Option<ParsedRun> {
         let (passed, failed, errors) = self.counts?;
-        let run = ParsedRun::new(Runner::Pytest, passed, failed, errors);
+        let run = ParsedRun::new(RunnerKind::Pytest, passed, failed, errors);
         Some(run.with_failures(self.failures))
     }
 }

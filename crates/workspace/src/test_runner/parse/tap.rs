@@ -5,7 +5,7 @@ use windlass_tasks::CaseStatus;
 use super::OutputParser;
 use super::node_totals::NodeTotals;
 use crate::test_runner::parsed::{FailureCollector, NamedCases, ParsedRun};
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 /// Maximum depth of nested tests.
 const MAX_DEPTH: usize = 64;
@@ -66,13 +66,13 @@ impl OutputParser for TapParser {
     fn finish(mut self: Box<Self>) -> Option<ParsedRun> {
         self.flush();
         if let Some((passed, failed, errors)) = self.totals.counts().filter(|_| self.is_tap) {
-            let run = ParsedRun::new(Runner::Node, passed, failed, errors);
+            let run = ParsedRun::new(RunnerKind::Node, passed, failed, errors);
             return Some(run.with_failures(self.failures).with_named(self.cases));
         }
         if !self.is_tap || self.ok + self.not_ok + self.excused == 0 {
             return None;
         }
-        let mut run = ParsedRun::new(Runner::Tap, self.ok, self.not_ok, 0);
+        let mut run = ParsedRun::new(RunnerKind::Tap, self.ok, self.not_ok, 0);
         let results = self.ok + self.not_ok + self.excused;
         if let Some(plan) = self.plan.filter(|plan| *plan != results) {
             run.contradiction = Some(format!(

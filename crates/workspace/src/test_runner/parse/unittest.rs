@@ -4,7 +4,7 @@ use windlass_tasks::CaseStatus;
 
 use super::OutputParser;
 use crate::test_runner::parsed::{FailureCollector, NamedCases, ParsedRun};
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 /// Parses the output of unittest. Only with `-v` it names the cases.
 #[derive(Debug, Default)]
@@ -56,14 +56,14 @@ impl OutputParser for Unittest {
         let named = self.cases.total();
         // A failing subtest counts as a separate failure, so the names are more exact than the summary.
         if named == ran && ran > 0 {
-            let mut run = ParsedRun::from_cases(Runner::Unittest, self.cases);
+            let mut run = ParsedRun::from_cases(RunnerKind::Unittest, self.cases);
             run.counts.errors = self.fixture_errors;
             run.counts.total = run.counts.total.saturating_add(self.fixture_errors);
             return Some(run.with_failures(self.failures));
         }
         let bad = self.failed.saturating_add(self.errors);
         let passed = ran.saturating_sub(bad.saturating_add(self.skipped));
-        let mut run = ParsedRun::new(Runner::Unittest, passed, self.failed, self.errors);
+        let mut run = ParsedRun::new(RunnerKind::Unittest, passed, self.failed, self.errors);
         if named > ran {
             run.contradiction = Some(format!(
                 "the output names {named} tests, but unittest ran {ran}"

@@ -5,7 +5,7 @@ mod named;
 
 use windlass_tasks::{TestCase, TestCounts};
 
-use super::runner::Runner;
+use super::runner_kind::RunnerKind;
 
 pub(crate) use failures::{FailureCollector, MAX_FAILURES};
 pub(crate) use named::NamedCases;
@@ -13,7 +13,7 @@ pub(crate) use named::NamedCases;
 /// What one runner reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ParsedRun {
-    pub(crate) runner: Runner,
+    pub(crate) runner: RunnerKind,
     pub(crate) counts: TestCounts,
     /// The cases that did not pass.
     pub(crate) failures: Vec<TestCase>,
@@ -27,7 +27,7 @@ pub(crate) struct ParsedRun {
 
 impl ParsedRun {
     /// Creates a run without named cases.
-    pub(crate) fn new(runner: Runner, passed: u64, failed: u64, errors: u64) -> Self {
+    pub(crate) fn new(runner: RunnerKind, passed: u64, failed: u64, errors: u64) -> Self {
         let total = passed.saturating_add(failed).saturating_add(errors);
         Self {
             runner,
@@ -45,7 +45,7 @@ impl ParsedRun {
     }
 
     /// Creates a run from its cases.
-    pub(crate) fn from_cases(runner: Runner, cases: NamedCases) -> Self {
+    pub(crate) fn from_cases(runner: RunnerKind, cases: NamedCases) -> Self {
         let mut run = Self::new(runner, cases.passed, cases.failed, 0);
         run.cases = Some(cases);
         run

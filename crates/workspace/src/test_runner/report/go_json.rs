@@ -4,7 +4,7 @@ use serde::Deserialize;
 use windlass_tasks::CaseStatus;
 
 use crate::test_runner::parsed::{NamedCases, ParsedRun};
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 /// Reads the events of `go test -json` and turns them back into its usual output.
 #[derive(Debug, Default)]
@@ -57,7 +57,7 @@ impl GoEvents {
 
     /// Returns the result, or `None` if there was no event.
     pub(crate) fn finish(self) -> Option<ParsedRun> {
-        let mut run = ParsedRun::from_cases(Runner::Go, self.cases);
+        let mut run = ParsedRun::from_cases(RunnerKind::Go, self.cases);
         run.counts.errors = self.errors;
         run.counts.total = run.counts.total.saturating_add(self.errors);
         self.seen.then_some(run)

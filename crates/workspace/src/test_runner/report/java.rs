@@ -9,7 +9,7 @@ use super::error::ReportError;
 use super::junit::{self, CaseAttributes};
 use crate::paths::{PathKind, Root};
 use crate::test_runner::parsed::ParsedRun;
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 /// Files that mark a project of Maven or Gradle.
 const MARKERS: &[&str] = &[
@@ -50,7 +50,7 @@ impl JavaReports {
     }
 
     /// Reads the reports that were written since then.
-    pub(super) fn read(&self) -> Vec<(Runner, Result<ParsedRun, ReportError>)> {
+    pub(super) fn read(&self) -> Vec<(RunnerKind, Result<ParsedRun, ReportError>)> {
         let mut maven = Vec::new();
         let mut gradle = Vec::new();
         for (path, state) in files(&self.root) {
@@ -62,14 +62,14 @@ impl JavaReports {
                 .any(|dir| path.contains(&format!("target/{dir}/")));
             if is_maven { &mut maven } else { &mut gradle }.push(path);
         }
-        [(Runner::Maven, maven), (Runner::Gradle, gradle)]
+        [(RunnerKind::Maven, maven), (RunnerKind::Gradle, gradle)]
             .into_iter()
             .filter(|(_, paths)| !paths.is_empty())
             .map(|(runner, paths)| (runner, self.parse(runner, &paths)))
             .collect()
     }
 
-    fn parse(&self, runner: Runner, paths: &[String]) -> Result<ParsedRun, ReportError> {
+    fn parse(&self, runner: RunnerKind, paths: &[String]) -> Result<ParsedRun, ReportError> {
         let root = Root::open(&self.root)?;
         let mut bytes = 0;
         let mut all = ParsedRun::from_cases(runner, Default::default());

@@ -7,7 +7,7 @@ use windlass_tasks::CaseStatus;
 
 use super::error::ReportError;
 use crate::test_runner::parsed::{FailureCollector, NamedCases, ParsedRun};
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -36,7 +36,7 @@ struct Assertion {
 }
 
 /// Parses a report of a run in this directory. A case is named `src/add.test.js > add > sums`.
-pub(crate) fn parse(runner: Runner, text: &str, root: &Path) -> Result<ParsedRun, ReportError> {
+pub(crate) fn parse(runner: RunnerKind, text: &str, root: &Path) -> Result<ParsedRun, ReportError> {
     let report: JestReport = serde_json::from_str(text).map_err(ReportError::malformed)?;
     let (mut cases, mut failures) = (NamedCases::default(), FailureCollector::default());
     let mut errors = 0;

@@ -10,7 +10,7 @@ use windlass_tasks::CaseStatus;
 
 use super::error::ReportError;
 use crate::test_runner::parsed::{FailureCollector, NamedCases, ParsedRun};
-use crate::test_runner::runner::Runner;
+use crate::test_runner::runner_kind::RunnerKind;
 
 /// The attributes that name a case.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ struct OpenCase {
 
 /// Parses a report. `name` returns the name of a case.
 pub(crate) fn parse(
-    runner: Runner,
+    runner: RunnerKind,
     text: &str,
     name: fn(&CaseAttributes) -> String,
 ) -> Result<ParsedRun, ReportError> {

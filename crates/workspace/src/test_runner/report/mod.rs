@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::command::{Invocation, Passing};
 use super::parse;
 use super::parsed::ParsedRun;
-use super::runner::Runner;
+use super::runner_kind::RunnerKind;
 use crate::error::{Error, Result};
 use crate::paths::Root;
 use java::JavaReports;
@@ -40,7 +40,7 @@ pub(super) struct Reports {
     root: PathBuf,
     java: Option<JavaReports>,
     /// The runner, if it is known from the command.
-    pub(super) runner: Option<Runner>,
+    pub(super) runner: Option<RunnerKind>,
     /// Whether this runner was asked for a report.
     pub(super) is_requested: bool,
     /// The command, with the arguments that make its runner write a report.
@@ -51,8 +51,8 @@ pub(super) struct Reports {
 
 /// The content of a report, or why it cannot be read.
 #[derive(Debug)]
-pub(super) struct Report {
-    pub(super) runner: Runner,
+pub(super) struct TestReport {
+    pub(super) runner: RunnerKind,
     pub(super) content: std::result::Result<ParsedRun, ReportError>,
 }
 
@@ -71,19 +71,21 @@ impl Reports {
         if let Some(invocation) = &invocation {
             is_requested = true;
             match invocation.runner {
-                Runner::Pytest => is_requested = !invocation.has("--junit"),
-                Runner::Jest if !invocation.has("--json") && !invocation.has("--outputFile") => {
+                RunnerKind::Pytest => is_requested = !invocation.has("--junit"),
+                RunnerKind::Jest
+                    if !invocation.has("--json") && !invocation.has("--outputFile") =>
+                {
                     extended = invocation
                         .append(&["--json".to_owned(), format!("--outputFile={}", file(JEST))]);
                 }
-                Runner::Vitest if !invocation.has("--outputFile") => {
+                RunnerKind::Vitest if !invocation.has("--outputFile") => {
                     extended = invocation.append(&[
                         "--reporter=default".to_owned(),
                         "--reporter=json".to_owned(),
                         format!("--outputFile.json={}", file(VITEST)),
                     ]);
                 }
-                Runner::Node if !invocation.has("--test-reporter") => {
+                RunnerKind::Node if !invocation.has("--test-reporter") => {
                     let options = [
                         "--test-reporter=spec".to_owned(),
                         "--test-reporter-destination=stdout".to_owned(),
@@ -96,14 +98,14 @@ impl Reports {
                         Passing::Script(_) => variables.push(("NODE_OPTIONS", options.join(" "))),
                     }
                 }
-                Runner::Unittest => {
+                RunnerKind::Unittest => {
                     extended = invocation.append(&["-v".to_owned()]);
                     is_requested = false;
                 }
-                Runner::Go if !invocation.has("-json") => {
+                RunnerKind::Go if !invocation.has("-json") => {
                     extended = invocation.insert(&["-json".to_owned()]);
                 }
-                Runner::Go => {}
+                RunnerKind::Go => {}
                 // Gradle and Maven write reports anyway; the output of the others names the cases.
                 _ => is_requested = false,
             }
@@ -126,33 +128,33 @@ impl Reports {
 
     /// Returns the parser for events in the output, if the runner writes them there.
     pub(super) fn events(&self) -> Option<GoEvents> {
-        (self.runner == Some(Runner::Go)).then(GoEvents::default)
+        (self.runner == Some(RunnerKind::Go)).then(GoEvents::default)
     }
 
     /// Reads the reports after the run.
-    pub(super) fn read(&self) -> Vec<Report> {
+    pub(super) fn read(&self) -> Vec<TestReport> {
         let mut reports = Vec::new();
         let mut read =
             |runner, name, parse: &dyn Fn(&str) -> std::result::Result<ParsedRun, ReportError>| {
                 if let Some(text) = self.text(name) {
                     let content = text.and_then(|text| parse(&text));
-                    reports.push(Report { runner, content });
+                    reports.push(TestReport { runner, content });
                 }
             };
-        read(Runner::Pytest, PYTEST, &|text| {
-            junit::parse(Runner::Pytest, text, pytest::node_id)
+        read(RunnerKind::Pytest, PYTEST, &|text| {
+            junit::parse(RunnerKind::Pytest, text, pytest::node_id)
         });
-        read(Runner::Jest, JEST, &|text| {
-            jest::parse(Runner::Jest, text, &self.root)
+        read(RunnerKind::Jest, JEST, &|text| {
+            jest::parse(RunnerKind::Jest, text, &self.root)
         });
-        read(Runner::Vitest, VITEST, &|text| {
-            jest::parse(Runner::Vitest, text, &self.root)
+        read(RunnerKind::Vitest, VITEST, &|text| {
+            jest::parse(RunnerKind::Vitest, text, &self.root)
         });
-        read(Runner::Node, NODE, &|text| {
+        read(RunnerKind::Node, NODE, &|text| {
             parse::node_tap(text).ok_or_else(|| ReportError::malformed("it is not complete"))
         });
         let java = self.java.iter().flat_map(JavaReports::read);
-        reports.extend(java.map(|(runner, content)| Report { runner, content }));
+        reports.extend(java.map(|(runner, content)| TestReport { runner, content }));
         reports
     }
 

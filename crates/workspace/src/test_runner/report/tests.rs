@@ -30,19 +30,19 @@ fn describe(name: &str, run: ParsedRun, text: &mut String) {
 fn recorded_reports_are_parsed() {
     let mut text = String::new();
     let pytest = include_str!("../../../fixtures/reports/pytest.xml");
-    let pytest = junit::parse(Runner::Pytest, pytest, pytest::node_id).unwrap();
+    let pytest = junit::parse(RunnerKind::Pytest, pytest, pytest::node_id).unwrap();
     describe("pytest", pytest, &mut text);
     let root = Path::new("/home/me/js");
     let jest = include_str!("../../../fixtures/reports/jest.json");
     describe(
         "jest",
-        jest::parse(Runner::Jest, jest, root).unwrap(),
+        jest::parse(RunnerKind::Jest, jest, root).unwrap(),
         &mut text,
     );
     let vitest = include_str!("../../../fixtures/reports/vitest.json");
     describe(
         "vitest",
-        jest::parse(Runner::Vitest, vitest, root).unwrap(),
+        jest::parse(RunnerKind::Vitest, vitest, root).unwrap(),
         &mut text,
     );
     let node = include_str!("../../../fixtures/reports/node.tap");
@@ -50,7 +50,7 @@ fn recorded_reports_are_parsed() {
     let surefire = include_str!("../../../fixtures/reports/TEST-com.example.AddTest.xml");
     describe(
         "surefire",
-        junit::parse(Runner::Maven, surefire, java::method).unwrap(),
+        junit::parse(RunnerKind::Maven, surefire, java::method).unwrap(),
         &mut text,
     );
     let mut events = GoEvents::default();
@@ -63,7 +63,7 @@ fn recorded_reports_are_parsed() {
 
 #[test]
 fn hostile_xml_is_refused() {
-    let parse = |text: &str| junit::parse(Runner::Pytest, text, pytest::node_id);
+    let parse = |text: &str| junit::parse(RunnerKind::Pytest, text, pytest::node_id);
     let bomb = "<!DOCTYPE x [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]><testsuite><testcase name=\"&b;\"/></testsuite>";
     assert!(parse(bomb).is_err());
     assert!(parse("<testsuite><testcase name=\"&b;\"/></testsuite>").is_err());
@@ -93,7 +93,7 @@ fn p12_cases_of_a_large_report_are_bounded() {
         write!(text, "<testcase classname=\"m\" name=\"t{number}\"/>").unwrap();
     }
     text.push_str("</testsuite>");
-    let run = junit::parse(Runner::Pytest, &text, pytest::node_id).unwrap();
+    let run = junit::parse(RunnerKind::Pytest, &text, pytest::node_id).unwrap();
     let cases = run.cases.unwrap();
     assert_eq!(run.counts.passed, 300_000);
     assert_eq!(cases.dropped, 200_000);
@@ -114,7 +114,7 @@ fn report_that_is_a_link_a_pipe_or_too_large_is_not_read() {
     std::os::unix::fs::symlink(&secret, reports.dir().join(PYTEST)).unwrap();
     assert!(matches!(
         &reports.read()[..],
-        [Report {
+        [TestReport {
             content: Err(_),
             ..
         }]
@@ -132,7 +132,7 @@ fn report_that_is_a_link_a_pipe_or_too_large_is_not_read() {
     .unwrap();
     assert!(matches!(
         &reports.read()[..],
-        [Report {
+        [TestReport {
             content: Err(_),
             ..
         }]
@@ -143,7 +143,7 @@ fn report_that_is_a_link_a_pipe_or_too_large_is_not_read() {
     large.set_len(MAX_REPORT_BYTES + 1).unwrap();
     assert!(matches!(
         &reports.read()[..],
-        [Report {
+        [TestReport {
             content: Err(_),
             ..
         }]

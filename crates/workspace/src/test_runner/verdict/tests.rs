@@ -11,7 +11,7 @@ fn read(text: &str) -> Vec<ParsedRun> {
     parser.finish()
 }
 
-fn report(runner: Runner, passed: u64, failed: u64) -> Report {
+fn report(runner: RunnerKind, passed: u64, failed: u64) -> TestReport {
     let mut cases = NamedCases::default();
     for number in 0..passed {
         cases.add(&format!("passed {number}"), CaseStatus::Passed);
@@ -19,38 +19,38 @@ fn report(runner: Runner, passed: u64, failed: u64) -> Report {
     for number in 0..failed {
         cases.add(&format!("failed {number}"), CaseStatus::Failed);
     }
-    Report {
+    TestReport {
         runner,
         content: Ok(ParsedRun::from_cases(runner, cases)),
     }
 }
 
-fn green(runner: Runner, output: &str, reports: Vec<Report>) -> Verdict {
-    Verdict::new(Evidence {
+fn green(runner: RunnerKind, output: &str, reports: Vec<TestReport>) -> RunVerdict {
+    RunVerdict::new(Evidence {
         success: true,
         runner: Some(runner),
-        is_requested: runner == Runner::Pytest,
+        is_requested: runner == RunnerKind::Pytest,
         output: read(output),
         reports,
     })
 }
 
-fn kinds(verdict: &Verdict) -> Vec<TestNoteKind> {
+fn kinds(verdict: &RunVerdict) -> Vec<TestNoteKind> {
     verdict.notes.iter().map(|note| note.kind).collect()
 }
 
 #[test]
 fn honest_runs_have_no_notes() {
     let pytest = green(
-        Runner::Pytest,
+        RunnerKind::Pytest,
         "=== 2 passed in 0.10s ===",
-        vec![report(Runner::Pytest, 2, 0)],
+        vec![report(RunnerKind::Pytest, 2, 0)],
     );
     assert_eq!(kinds(&pytest), []);
     assert_eq!(pytest.cases.unwrap().len(), 2);
     let cargo = "     Running unittests src/lib.rs (target/debug/deps/lab-1)\nrunning 1 test\ntest a ... ok\n\n\
                  test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
-    let cargo = green(Runner::Cargo, cargo, Vec::new());
+    let cargo = green(RunnerKind::Cargo, cargo, Vec::new());
     assert_eq!(kinds(&cargo), []);
     assert_eq!(cargo.cases.unwrap().get("lab a"), Some(CaseStatus::Passed));
 }
@@ -58,16 +58,16 @@ fn honest_runs_have_no_notes() {
 #[test]
 fn report_that_a_test_replaced_is_noticed() {
     let verdict = green(
-        Runner::Pytest,
+        RunnerKind::Pytest,
         "=== 1 passed in 0.10s ===",
-        vec![report(Runner::Pytest, 3, 0)],
+        vec![report(RunnerKind::Pytest, 3, 0)],
     );
     assert_eq!(kinds(&verdict), [TestNoteKind::ReportMismatch]);
     assert_eq!(verdict.counts.passed, 1, "the smaller number counts");
     let verdict = green(
-        Runner::Pytest,
+        RunnerKind::Pytest,
         "=== 1 failed, 1 passed in 0.10s ===",
-        vec![report(Runner::Pytest, 2, 0)],
+        vec![report(RunnerKind::Pytest, 2, 0)],
     );
     assert!(verdict.has(TestNoteKind::ReportMismatch));
     assert_eq!(verdict.counts.failed, 1);
@@ -75,24 +75,28 @@ fn report_that_a_test_replaced_is_noticed() {
 
 #[test]
 fn missing_or_unreadable_report_is_noticed() {
-    let missing = green(Runner::Pytest, "=== 1 passed in 0.10s ===", Vec::new());
+    let missing = green(RunnerKind::Pytest, "=== 1 passed in 0.10s ===", Vec::new());
     assert!(missing.has(TestNoteKind::ReportMismatch));
     assert_eq!(missing.cases, None);
-    let unreadable = Report {
-        runner: Runner::Pytest,
+    let unreadable = TestReport {
+        runner: RunnerKind::Pytest,
         content: Err(ReportError::malformed("it is not complete")),
     };
-    let large = Report {
-        runner: Runner::Pytest,
+    let large = TestReport {
+        runner: RunnerKind::Pytest,
         content: Err(ReportError::TooLarge),
     };
-    let large = green(Runner::Pytest, "=== 1 passed in 0.10s ===", vec![large]);
+    let large = green(RunnerKind::Pytest, "=== 1 passed in 0.10s ===", vec![large]);
     assert!(large.has(TestNoteKind::TooManyCases) && large.cases.is_none());
     // A test of a Rust project may start pytest.
-    let other = green(Runner::Cargo, "", vec![report(Runner::Pytest, 1, 0)]);
+    let other = green(
+        RunnerKind::Cargo,
+        "",
+        vec![report(RunnerKind::Pytest, 1, 0)],
+    );
     assert!(other.has(TestNoteKind::NoTests));
     let unreadable = green(
-        Runner::Pytest,
+        RunnerKind::Pytest,
         "=== 1 passed in 0.10s ===",
         vec![unreadable],
     );
@@ -101,24 +105,24 @@ fn missing_or_unreadable_report_is_noticed() {
 
 #[test]
 fn run_without_tests_is_noticed() {
-    let silent = green(Runner::Pytest, "", Vec::new());
+    let silent = green(RunnerKind::Pytest, "", Vec::new());
     assert!(silent.has(TestNoteKind::NoTests));
     let none = green(
-        Runner::Pytest,
+        RunnerKind::Pytest,
         "=== no tests ran in 0.01s ===",
-        vec![report(Runner::Pytest, 0, 0)],
+        vec![report(RunnerKind::Pytest, 0, 0)],
     );
     assert!(none.has(TestNoteKind::NoTests));
     let ignored = "running 1 test\ntest a ... ignored\n\
                    test result: ok. 0 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out";
-    assert!(green(Runner::Cargo, ignored, Vec::new()).has(TestNoteKind::NoTests));
+    assert!(green(RunnerKind::Cargo, ignored, Vec::new()).has(TestNoteKind::NoTests));
 }
 
 #[test]
 fn failed_case_with_exit_code_zero_is_noticed() {
     let output = "running 1 test\ntest a ... FAILED\n\
                   test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
-    let verdict = green(Runner::Cargo, output, Vec::new());
+    let verdict = green(RunnerKind::Cargo, output, Vec::new());
     assert!(verdict.has(TestNoteKind::ReportMismatch));
     assert_eq!(verdict.counts.failed, 1);
 }
@@ -126,7 +130,7 @@ fn failed_case_with_exit_code_zero_is_noticed() {
 #[test]
 fn test_program_that_ends_early_is_noticed() {
     let output = "     Running unittests src/lib.rs (target/debug/deps/lab-1)\nrunning 3 tests\ntest a ... ok";
-    let verdict = green(Runner::Cargo, output, Vec::new());
+    let verdict = green(RunnerKind::Cargo, output, Vec::new());
     assert!(verdict.has(TestNoteKind::ReportMismatch));
     assert!(verdict.has(TestNoteKind::NoTests), "no result counts");
 }
@@ -135,23 +139,27 @@ fn test_program_that_ends_early_is_noticed() {
 fn result_lines_that_a_test_prints_are_noticed() {
     let output = "running 1 test\ntest removed ... ok\ntest a ... ok\n\
                   test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
-    assert!(green(Runner::Cargo, output, Vec::new()).has(TestNoteKind::ReportMismatch));
+    assert!(green(RunnerKind::Cargo, output, Vec::new()).has(TestNoteKind::ReportMismatch));
     // The lines of another runner do not count if the runner is known.
     let output = "test result: ok. 9 passed; 0 failed; 0 ignored\n=== 1 passed in 0.10s ===";
-    let verdict = green(Runner::Pytest, output, vec![report(Runner::Pytest, 1, 0)]);
+    let verdict = green(
+        RunnerKind::Pytest,
+        output,
+        vec![report(RunnerKind::Pytest, 1, 0)],
+    );
     assert_eq!((verdict.counts.passed, kinds(&verdict)), (1, Vec::new()));
 }
 
 #[test]
 fn program_with_its_own_harness_is_judged_by_its_exit_code() {
     let output = "     Running tests/custom.rs (target/debug/deps/custom-1)\nall fine\n";
-    let verdict = green(Runner::Cargo, output, Vec::new());
+    let verdict = green(RunnerKind::Cargo, output, Vec::new());
     assert_eq!(kinds(&verdict), [TestNoteKind::UnknownRunner]);
 }
 
 #[test]
 fn unknown_runner_is_judged_by_its_exit_code() {
-    let verdict = Verdict::new(Evidence {
+    let verdict = RunVerdict::new(Evidence {
         success: true,
         output: read("all good"),
         ..Evidence::default()
@@ -164,10 +172,10 @@ fn unknown_runner_is_judged_by_its_exit_code() {
 fn results_of_two_runners_are_added_if_the_command_names_neither() {
     let cargo = "running 2 tests\ntest a ... ok\ntest b ... ok\n\
                  test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
-    let verdict = Verdict::new(Evidence {
+    let verdict = RunVerdict::new(Evidence {
         success: true,
         output: read(&format!("{cargo}\n=== 3 passed in 0.10s ===")),
-        reports: vec![report(Runner::Pytest, 3, 0)],
+        reports: vec![report(RunnerKind::Pytest, 3, 0)],
         ..Evidence::default()
     });
     assert_eq!(verdict.counts.passed, 5);

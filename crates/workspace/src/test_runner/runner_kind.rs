@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A test runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Runner {
+pub(crate) enum RunnerKind {
     Cargo,
     Nextest,
     Pytest,
@@ -23,7 +23,7 @@ pub(crate) enum Runner {
     Unknown,
 }
 
-impl Runner {
+impl RunnerKind {
     /// Returns `true` if the runner always prints or writes how many tests it ran, in a form that is read.
     pub(crate) fn always_counts(self) -> bool {
         match self {
@@ -36,7 +36,7 @@ impl Runner {
     }
 }
 
-impl fmt::Display for Runner {
+impl fmt::Display for RunnerKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Cargo => "cargo test",
