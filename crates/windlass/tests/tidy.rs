@@ -65,6 +65,39 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Type names that may have more than one definition, with the reason.
+const SHARED_TYPE_NAMES: &[(&str, &[&str])] = &[
+    ("one for each crate", &["Error", "Result"]),
+    (
+        "one for each module of a family",
+        &["Decoder", "Encoder", "Input"],
+    ),
+    (
+        "private mirrors of the JSON of another program",
+        &["Block", "Event", "Item", "Message", "Tokens"],
+    ),
+    (
+        "private helpers of a module",
+        &[
+            "Borrowed",
+            "Entry",
+            "Inner",
+            "Lines",
+            "OpenTool",
+            "PendingApproval",
+            "Started",
+        ],
+    ),
+    (
+        "the same in the two conformance suites",
+        &["Case", "CaseResult", "Report"],
+    ),
+    (
+        "the same concept in two crates that do not know each other",
+        &["Hunk", "ToolCall"],
+    ),
+];
+
 /// Phrases that may not occur in sources and documentation, each with its replacement. Lower case; only whole words
 /// match.
 const BANNED_PHRASES: &[(&str, &str)] = &[
@@ -459,6 +492,39 @@ fn no_match_on_bool_and_no_alias_of_own_types() {
         found.extend(aliases.map(|(line, alias)| format!("{name}:{line}: {alias}: use the name")));
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn type_names_have_one_meaning() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (file, text) in sources() {
+        // These types describe types of other crates for the OpenAPI document.
+        if file.starts_with("crates/server/src/api/schema/") {
+            continue;
+        }
+        let is_cli = file.starts_with("crates/windlass/src/cli/");
+        for found in tokens::type_definitions(&tokens::parse(&file, &text)) {
+            // A type of clap has the name of its command.
+            let clap = ["Args", "Parser", "Subcommand", "ValueEnum"];
+            if !is_cli || !clap.iter().any(|derive| found.derives(derive)) {
+                let place = format!("{file}:{}", found.line);
+                places.entry(found.name).or_default().push(place);
+            }
+        }
+    }
+    places.retain(|_, places| places.len() > 1);
+    let shared = SHARED_TYPE_NAMES.iter().flat_map(|(_, names)| *names);
+    let stale: Vec<_> = shared
+        .filter(|name| places.remove(**name).is_none())
+        .collect();
+    assert!(
+        places.is_empty(),
+        "a type name has one meaning: put a noun in front of it, such as ChatLine for Line: {places:#?}"
+    );
+    assert!(
+        stale.is_empty(),
+        "remove these names from SHARED_TYPE_NAMES, they have one definition: {stale:?}"
+    );
 }
 
 #[test]

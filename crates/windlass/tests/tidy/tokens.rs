@@ -1,4 +1,5 @@
-//! Rust source as tokens: finds lines that belong to tests, and tests that can pass without a check.
+//! Rust source as tokens: finds lines that belong to tests, tests that can pass without a check, and definitions of
+//! types.
 
 use std::ops::RangeInclusive;
 
@@ -210,6 +211,50 @@ fn find_aliases(import: &TokenStream, found: &mut Vec<(usize, String)>) {
     });
 }
 
+/// A type that is defined in a source file.
+pub(crate) struct TypeDefinition {
+    pub(crate) name: String,
+    pub(crate) line: usize,
+    attributes: Vec<TokenTree>,
+}
+
+impl TypeDefinition {
+    /// Returns `true` if the type derives this trait.
+    pub(crate) fn derives(&self, name: &str) -> bool {
+        let mut attributes = self.attributes.iter();
+        attributes
+            .any(|attribute| contains_word(attribute, "derive") && contains_word(attribute, name))
+    }
+}
+
+/// Returns the structs, enums, traits and type aliases. A `type` in a block is an associated type, and not one of them.
+pub(crate) fn type_definitions(source: &TokenStream) -> Vec<TypeDefinition> {
+    let mut found = Vec::new();
+    let mut keywords = vec!["struct", "enum", "trait", "type"];
+    for_each_sequence(source, &mut |tokens| {
+        let mut attributes = Vec::new();
+        for (at, token) in tokens.iter().enumerate() {
+            if let Some(attribute) = attribute(&tokens[at..]) {
+                attributes.push(TokenTree::Group(attribute.clone()));
+            }
+            let is_keyword = keywords.iter().any(|word| is_word(Some(token), word));
+            if is_keyword && let Some(TokenTree::Ident(name)) = tokens.get(at + 1) {
+                found.push(TypeDefinition {
+                    name: name.to_string(),
+                    line: line(name.span()),
+                    attributes: std::mem::take(&mut attributes),
+                });
+            }
+            if is_end_of_item(token) {
+                attributes.clear();
+            }
+        }
+        // The first sequence is the file, and all others are inside of it.
+        keywords.retain(|word| *word != "type");
+    });
+    found
+}
+
 /// Returns `true` if the token is this word or contains it.
 fn contains_word(token: &TokenTree, word: &str) -> bool {
     match token {
@@ -259,13 +304,17 @@ fn attribute(tokens: &[TokenTree]) -> Option<&Group> {
 
 /// Returns the end of the item that starts here: after its block or its semicolon.
 fn end_of_item(tokens: &[TokenTree], start: usize) -> usize {
-    let is_end = |token: &TokenTree| match token {
+    let rest = tokens[start..].iter().position(is_end_of_item);
+    rest.map_or(tokens.len(), |rest| start + rest + 1)
+}
+
+/// Returns `true` for a block and for a semicolon.
+fn is_end_of_item(token: &TokenTree) -> bool {
+    match token {
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
         TokenTree::Punct(punct) => punct.as_char() == ';',
         _ => false,
-    };
-    let rest = tokens[start..].iter().position(is_end);
-    rest.map_or(tokens.len(), |rest| start + rest + 1)
+    }
 }
 
 fn is_word(token: Option<&TokenTree>, word: &str) -> bool {
@@ -351,4 +400,21 @@ fn bool_arms_and_type_aliases_are_found() {
     let aliases = type_aliases(&source);
     let expected = [(1, "B as C".to_owned()), (3, "G as H".to_owned())];
     assert_eq!(aliases, expected);
+}
+
+#[test]
+fn type_definitions_are_found() {
+    let source = parse(
+        "sample",
+        "#[derive(Args)]\npub struct A;\nfn f() { struct B; }\nimpl C for D { type E = F; }\n\
+         pub(crate) type G = H;\nm! { pub struct I at \"x\" {} }\nmacro_rules! n { () => { struct $name; } }",
+    );
+    let found = type_definitions(&source);
+    let names: Vec<_> = found
+        .iter()
+        .map(|one| (one.name.as_str(), one.line))
+        .collect();
+    assert_eq!(names, [("A", 2), ("G", 5), ("B", 3), ("I", 6)]);
+    let derives: Vec<_> = found.iter().map(|one| one.derives("Args")).collect();
+    assert_eq!(derives, [true, false, false, false]);
 }
