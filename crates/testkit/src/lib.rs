@@ -30,6 +30,7 @@
 
 mod clock;
 pub mod conformance;
+mod fn_agent;
 mod mock;
 mod record;
 mod replay;
@@ -40,6 +41,7 @@ mod scripted;
 mod substitutions;
 
 pub use clock::FakeClock;
+pub use fn_agent::FnAgent;
 pub use mock::{ExpectationBuilder, MockAgent, MockConfig, MockProbe, ToolCall, UnmetExpectations};
 pub use record::{HandleBackend, Recording, RecordingAgent};
 pub use replay::{ReplayAgent, ReplayConfig, Timing, read_cassette};

@@ -2,13 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use windlass_core::{
-    AgentBackend, AgentEvent, AgentHandle, Capabilities, EventStream, Prompt, Result, SessionId,
-    SessionOptions, ready_events,
-};
+use windlass_core::{AgentEvent, AgentHandle};
 use windlass_gateway::{AgentApiLimits, ServedModel};
+use windlass_testkit::FnAgent;
 use windlass_wire::{
     Dialect, FunctionTool, Message, ModelRequest, ModelResponse, Part, Role, StopReason,
     ToolChoice, ToolDefinition, ToolResult,
@@ -17,48 +14,10 @@ use windlass_wire::{
 use super::agent_api::{ENDPOINTS, read};
 use super::agent_api_harness::ApiHarness;
 
-/// An agent that asks for the weather, and answers when it has the result.
-#[derive(Clone, Default)]
-struct Caller {
-    prompts: Arc<Mutex<Vec<String>>>,
-}
+/// The prompts that the agent received.
+type Prompts = Arc<Mutex<Vec<String>>>;
 
-impl AgentBackend for Caller {
-    fn name(&self) -> &'static str {
-        "caller"
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::default()
-    }
-
-    fn new_session(&self, _: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
-        Box::pin(async { Ok(SessionId::from("s".to_owned())) })
-    }
-
-    fn load_session<'a>(
-        &'a self,
-        _: &'a SessionId,
-        _: SessionOptions,
-    ) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn prompt<'a>(
-        &'a self,
-        _: &'a SessionId,
-        prompt: Prompt,
-    ) -> BoxFuture<'a, Result<EventStream>> {
-        let answer = answer(&prompt.text);
-        self.prompts.lock().unwrap().push(prompt.text);
-        Box::pin(async move { Ok(ready_events([AgentEvent::result(answer)])) })
-    }
-
-    fn cancel<'a>(&'a self, _: &'a SessionId) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async { Ok(()) })
-    }
-}
-
+/// Asks for the weather, and answers when the prompt has the result.
 fn answer(prompt: &str) -> String {
     let call =
         |city: Value| json!({ "action": { "tool": "weather", "arguments": { "city": city } } });
@@ -92,15 +51,21 @@ fn request(text: &str) -> ModelRequest {
     }
 }
 
-async fn harness() -> (ApiHarness, Caller) {
-    let caller = Caller::default();
+async fn harness() -> (ApiHarness, Prompts) {
+    let prompts = Prompts::default();
+    let received = Arc::clone(&prompts);
+    let agent = AgentHandle::wrap(FnAgent::new(move |prompt| {
+        let answer = answer(&prompt.text);
+        received.lock().unwrap().push(prompt.text);
+        [AgentEvent::result(answer)]
+    }));
     let served = |name, transcript_tools| ServedModel {
         transcript_tools,
-        ..ServedModel::new(name, AgentHandle::wrap(caller.clone()))
+        ..ServedModel::new(name, agent.clone())
     };
     let models = vec![served("talker", true), served("strict", false)];
     let harness = ApiHarness::with(models, AgentApiLimits::default()).await;
-    (harness, caller)
+    (harness, prompts)
 }
 
 fn path(dialect: Dialect) -> &'static str {
@@ -128,7 +93,7 @@ async fn ask(harness: &ApiHarness, dialect: Dialect, request: &ModelRequest) -> 
 
 #[tokio::test]
 async fn agent_calls_the_tools_of_a_client_on_every_endpoint() {
-    let (harness, caller) = harness().await;
+    let (harness, prompts) = harness().await;
     for dialect in ENDPOINTS {
         for stream in [false, true] {
             let mut request = request("How is the weather?");
@@ -158,7 +123,7 @@ async fn agent_calls_the_tools_of_a_client_on_every_endpoint() {
             assert_eq!(response.stop_or_implied(), StopReason::EndTurn, "{dialect}");
         }
     }
-    let prompts = caller.prompts.lock().unwrap();
+    let prompts = prompts.lock().unwrap();
     assert_eq!(prompts.len(), 16);
     for prompt in prompts.iter() {
         assert!(prompt.starts_with("<<<ROLE:SYSTEM>>>\n"), "{prompt}");
@@ -179,13 +144,13 @@ async fn agent_calls_the_tools_of_a_client_on_every_endpoint() {
 
 #[tokio::test]
 async fn arguments_are_checked_and_unusable_answers_are_an_error() {
-    let (harness, caller) = harness().await;
+    let (harness, prompts) = harness().await;
     let response = ask(&harness, Dialect::Chat, &request("once badly")).await;
     let [Part::ToolCall(call)] = &response.parts[..] else {
         panic!("{response:?}");
     };
     assert_eq!(call.input, r#"{"city":"Brno"}"#);
-    let corrected = caller.prompts.lock().unwrap().last().cloned().unwrap();
+    let corrected = prompts.lock().unwrap().last().cloned().unwrap();
     assert!(corrected.contains("city"), "{corrected}");
 
     let received = send(&harness, Dialect::Chat, &request("always badly")).await;
@@ -194,7 +159,7 @@ async fn arguments_are_checked_and_unusable_answers_are_an_error() {
 
 #[tokio::test]
 async fn tools_are_refused_unless_the_model_is_set_to_transcript() {
-    let (harness, caller) = harness().await;
+    let (harness, prompts) = harness().await;
     let mut refused = request("How is the weather?");
     refused.model = "strict".to_owned();
     let received = send(&harness, Dialect::Chat, &refused).await;
@@ -210,13 +175,13 @@ async fn tools_are_refused_unless_the_model_is_set_to_transcript() {
     refused.tool_choice = Some(ToolChoice::None);
     let received = send(&harness, Dialect::Chat, &refused).await;
     assert_eq!(received.status, 200, "{received:?}");
-    let prompts = caller.prompts.lock().unwrap();
+    let prompts = prompts.lock().unwrap();
     assert_eq!(prompts[..], ["How is the weather?"]);
 }
 
 #[tokio::test]
 async fn tools_that_only_a_provider_runs_are_refused() {
-    let (harness, caller) = harness().await;
+    let (harness, prompts) = harness().await;
     let hosted = json!({
         "model": "talker", "input": "Hi", "tools": [{ "type": "web_search" }],
     });
@@ -224,7 +189,7 @@ async fn tools_that_only_a_provider_runs_are_refused() {
     assert_eq!(received.status, 400, "{received:?}");
     let message = received.json()["error"]["message"].to_string();
     assert!(message.contains("only its provider can run"), "{message}");
-    assert!(caller.prompts.lock().unwrap().is_empty());
+    assert!(prompts.lock().unwrap().is_empty());
 }
 
 #[tokio::test]

@@ -2,67 +2,33 @@
 
 use std::collections::VecDeque;
 
-use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::json;
 use windlass_agents::composite::CompositeKind;
 use windlass_core::{
-    AgentBackend, AgentEvent, AgentHandle, Capabilities, Error, ErrorCode, EventStream, Prompt,
-    Result, SessionId, SessionOptions, ready_events,
+    AgentEvent, AgentHandle, Capabilities, Error, ErrorCode, PermissionPolicy, Result,
 };
+use windlass_testkit::FnAgent;
 use windlass_testkit::conformance::{CaseScript, exercise};
 
 use super::{Failing, composite};
 
-/// A planner whose plan is the next prompt of the case, so that the coder receives the case's prompts unchanged.
-struct Planner(Mutex<VecDeque<String>>);
-
-impl Planner {
-    fn from_case(case: &CaseScript) -> Self {
-        let prompts = case.turns.iter().map(|turn| turn.prompt.clone());
-        Self(Mutex::new(prompts.collect()))
-    }
-}
-
-impl AgentBackend for Planner {
-    fn name(&self) -> &'static str {
-        "planner"
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            usage: true,
-            ..Capabilities::default()
-        }
-    }
-
-    fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
-        Box::pin(async move {
-            assert_eq!(options.permissions, windlass_core::PermissionPolicy::Deny);
-            Ok("plan".into())
-        })
-    }
-
-    fn load_session<'a>(
-        &'a self,
-        _: &'a SessionId,
-        _: SessionOptions,
-    ) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn prompt<'a>(&'a self, _: &'a SessionId, _: Prompt) -> BoxFuture<'a, Result<EventStream>> {
-        Box::pin(async {
-            let mut prompts = self.0.lock();
-            let next = prompts.pop_front().unwrap_or_default();
-            let plan = json!({ "plan": ["do it"], "coder_prompt": next, "tests": [] });
-            Ok(ready_events([AgentEvent::result(plan.to_string())]))
-        })
-    }
-
-    fn cancel<'a>(&'a self, _: &'a SessionId) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async { Ok(()) })
-    }
+/// Returns a planner whose plan is the next prompt of the case, so that the coder receives the case's prompts unchanged.
+fn planner(case: &CaseScript) -> AgentHandle {
+    let prompts: VecDeque<String> = case.turns.iter().map(|turn| turn.prompt.clone()).collect();
+    let prompts = Mutex::new(prompts);
+    let planner = FnAgent::new(move |_| {
+        let next = prompts.lock().pop_front().unwrap_or_default();
+        let plan = json!({ "plan": ["do it"], "coder_prompt": next, "tests": [] });
+        [AgentEvent::result(plan.to_string())]
+    });
+    let planner = planner.with_capabilities(Capabilities {
+        usage: true,
+        ..Capabilities::default()
+    });
+    AgentHandle::wrap(
+        planner.on_session(|options| assert_eq!(options.permissions, PermissionPolicy::Deny)),
+    )
 }
 
 async fn passes(candidate: impl Fn(&CaseScript) -> Result<AgentHandle> + Send + Sync) {
@@ -108,7 +74,7 @@ async fn p11_fallback_conforms_when_first_node_fails() {
 async fn p11_plan_execute_composite_conforms() {
     passes(|case| {
         let nodes = vec![
-            ("planner", AgentHandle::wrap(Planner::from_case(case))),
+            ("planner", planner(case)),
             ("coder", AgentHandle::wrap(case.mock())),
         ];
         Ok(composite(CompositeKind::PlanExecute, nodes))

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
 use serde_json::json;
 use windlass_agents::composite::{Composite, CompositeKind, CompositeProfile, Node};
 use windlass_core::{
-    AgentBackend, AgentEvent, AgentHandle, Capabilities, Clock, Error, ErrorCode, EventStream,
-    PlanEntry, PlanStatus, Prompt, Result, SessionId, SessionOptions, SystemClock, TurnTrace,
-    Usage, ready_events,
+    AgentEvent, AgentHandle, Clock, Error, ErrorCode, PlanEntry, PlanStatus, Prompt, SystemClock,
+    TurnTrace, Usage,
 };
-use windlass_testkit::MockAgent;
+use windlass_testkit::{FnAgent, MockAgent};
 
 use super::{ask, composite, end, session, steps, text, turn};
 
@@ -52,42 +50,12 @@ async fn plan_is_emitted_and_coder_prompt_is_used_verbatim() {
     assert_eq!(metadata["plan"]["coder_prompt"], "Write hello.txt.");
 }
 
-/// A coder that answers whether its prompt requires a call.
-struct Coder;
-
-impl AgentBackend for Coder {
-    fn name(&self) -> &'static str {
-        "coder"
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::default()
-    }
-
-    fn new_session(&self, _: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
-        Box::pin(async { Ok(SessionId::from("s".to_owned())) })
-    }
-
-    fn load_session<'a>(
-        &'a self,
-        _: &'a SessionId,
-        _: SessionOptions,
-    ) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn prompt<'a>(
-        &'a self,
-        _: &'a SessionId,
-        prompt: Prompt,
-    ) -> BoxFuture<'a, Result<EventStream>> {
-        let answer = AgentEvent::result(format!("required: {}", prompt.requires_call));
-        Box::pin(async move { Ok(ready_events([answer])) })
-    }
-
-    fn cancel<'a>(&'a self, _: &'a SessionId) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async { Ok(()) })
-    }
+/// Returns a coder that answers whether its prompt requires a call.
+fn coder() -> AgentHandle {
+    AgentHandle::wrap(FnAgent::new(|prompt| {
+        let answer = format!("required: {}", prompt.requires_call);
+        [AgentEvent::result(answer)]
+    }))
 }
 
 #[tokio::test]
@@ -100,7 +68,7 @@ async fn required_call_is_passed_to_the_node_that_works() {
             .respond_text(&plan("Write."));
         ("thinker", AgentHandle::wrap(planner))
     };
-    let coder = || ("doer", AgentHandle::wrap(Coder));
+    let coder = || ("doer", coder());
     for (kind, nodes) in [
         (CompositeKind::Fallback, vec![coder()]),
         (CompositeKind::Single, vec![coder()]),
