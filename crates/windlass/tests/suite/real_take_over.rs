@@ -165,9 +165,10 @@ fn person_continues_the_session(name: &str, model: &str) {
     }
     let is_shown = |terminal: &mut Terminal| terminal.text().contains("Done.");
     terminal.until("the session is shown", is_shown, |it| {
-        // Codex may offer another model first.
+        // Codex may offer another model first; the second choice keeps the model.
         if it.text().contains("Useexistingmodel") {
-            it.type_keys("\x1b");
+            it.type_keys("\x1b[B");
+            it.type_keys("\r");
         }
     });
     let said = |terminal: &mut Terminal| terminal.text().contains("Saythird.");
