@@ -63,6 +63,13 @@ impl Client {
         })
     }
 
+    /// Returns the same client, with its pool of connections, for responses that take `factor` times as long to start.
+    pub(crate) fn with_longer_wait(&self, factor: u32) -> Self {
+        let mut client = self.clone();
+        client.limits.idle_timeout = client.limits.idle_timeout.saturating_mul(factor);
+        client
+    }
+
     /// Returns the base URL.
     pub fn address(&self) -> &BaseUrl {
         &self.address

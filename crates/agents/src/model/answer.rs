@@ -79,8 +79,9 @@ impl ModelAgent {
         if request.sampling.temperature.is_none() {
             request.sampling.temperature = fit.temperature;
         }
-        request.stream = shared.settings.stream;
-        request.stream_usage = shared.settings.stream;
+        // A caller that waits for the whole answer gets it from one document, which costs half as much as a stream.
+        request.stream &= shared.settings.stream;
+        request.stream_usage = request.stream;
         mode::stream_request(&shared.client, fit.tool_mode, request)
     }
 }

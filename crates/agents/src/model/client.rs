@@ -10,10 +10,15 @@ use windlass_wire::{Dialect, ErrorKind, ModelError, ModelEvent, ModelRequest, St
 
 use crate::http::{Client, ResponseBody};
 
+/// How many times the idle timeout a response may take that is not streamed: the server sends nothing until it is complete.
+const WHOLE_RESPONSE_FACTOR: u32 = 5;
+
 /// A client of one model API in one dialect.
 #[derive(Debug)]
 pub(super) struct ModelClient {
     http: Client,
+    /// The same client, for responses that are not streamed.
+    whole_http: Client,
     dialect: Dialect,
 }
 
@@ -33,7 +38,11 @@ struct ResponseStream {
 
 impl ModelClient {
     pub(super) fn new(http: Client, dialect: Dialect) -> Self {
-        Self { http, dialect }
+        Self {
+            whole_http: http.with_longer_wait(WHOLE_RESPONSE_FACTOR),
+            http,
+            dialect,
+        }
     }
 
     pub(super) fn dialect(&self) -> Dialect {
@@ -86,7 +95,12 @@ impl ModelClient {
             bytes = body.len(),
             "sending a request to the model"
         );
-        self.http.post(self.dialect, &path, body).await
+        let http = if request.stream {
+            &self.http
+        } else {
+            &self.whole_http
+        };
+        http.post(self.dialect, &path, body).await
     }
 }
 
