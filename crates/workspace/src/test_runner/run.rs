@@ -113,7 +113,7 @@ async fn run_part(
         reports: reports.read(),
     };
     evidence.reports.extend(run.events);
-    Ok((run.exit, RunVerdict::new(evidence)))
+    Ok((run.exit, RunVerdict::new(evidence).relative_to(root)))
 }
 
 /// Returns how two sequential commands ended: as the first that failed.

@@ -1,5 +1,7 @@
 //! Decides the result of a run from its exit code, its reports and its output, which must agree.
 
+use std::path::Path;
+
 use windlass_tasks::{CaseResults, TestCase, TestCounts, TestNote, TestNoteKind};
 
 use super::parsed::{MAX_FAILURES, NamedCases, ParsedRun};
@@ -77,21 +79,31 @@ impl RunVerdict {
 
     /// Puts the directory of a project before the names of its cases: other projects may have the same names.
     pub(super) fn of_project(mut self, dir: &str) -> Self {
-        let rename = |name: &str| format!("{dir} {name}");
+        self.rename_cases(|name| format!("{dir} {name}"));
+        for note in &mut self.notes {
+            note.detail = format!("{dir}: {}", note.detail);
+        }
+        self
+    }
+
+    /// Removes the path of the checkout from the names of the cases: every run has its own checkout.
+    pub(super) fn relative_to(mut self, root: &Path) -> Self {
+        let prefix = format!("{}/", root.display());
+        self.rename_cases(|name| name.replace(&prefix, ""));
+        self
+    }
+
+    fn rename_cases(&mut self, rename: impl Fn(&str) -> String) {
         for case in &mut self.failures {
             case.name = rename(&case.name);
         }
-        self.cases = self.cases.map(|cases| {
+        self.cases = self.cases.take().map(|cases| {
             let mut renamed = CaseResults::default();
             for (name, status) in cases.iter() {
                 renamed.insert(rename(name), status);
             }
             renamed
         });
-        for note in &mut self.notes {
-            note.detail = format!("{dir}: {}", note.detail);
-        }
-        self
     }
 
     /// Adds the result of another project. The cases are known if those of both are.

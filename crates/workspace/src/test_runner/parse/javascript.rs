@@ -1,27 +1,46 @@
 //! Jest and Vitest.
 
+use windlass_tasks::CaseStatus;
+
 use super::{OutputParser, count};
-use crate::test_runner::parsed::{FailureCollector, ParsedRun};
+use crate::test_runner::parsed::{FailureCollector, NamedCases, ParsedRun};
 use crate::test_runner::runner_kind::RunnerKind;
+
+/// Maximum depth of nested suites.
+const MAX_DEPTH: usize = 64;
+/// Maximum length of the title of a suite.
+const MAX_TITLE_CHARS: usize = 400;
 
 /// Parses the output of Jest.
 #[derive(Debug, Default)]
 pub(super) struct Jest {
     counts: Option<(u64, u64)>,
-    suite: String,
+    /// The current file.
+    file: String,
+    /// The suites around the current line of the tree of cases, with their indentation; `None` outside of the tree.
+    tree: Option<Vec<(usize, String)>>,
+    cases: NamedCases,
     errors: u64,
     failures: FailureCollector,
 }
 
 impl OutputParser for Jest {
     fn line(&mut self, line: &str) {
-        let parts = ["PASS ", "Test Suites: ", "Summary of all failing tests"];
+        if let Some(file) = strip_any(line, ["PASS ", "FAIL "]) {
+            // With the time of a slow file: `PASS src/a.test.js (5.2 s)`.
+            let file = file.split(" (").next().unwrap_or_default();
+            file.trim().clone_into(&mut self.file);
+            self.tree = Some(Vec::new());
+            self.failures.close();
+            return;
+        }
+        if self.is_in_tree(line) {
+            return;
+        }
+        let parts = ["Test Suites: ", "Summary of all failing tests"];
         if let Some(counts) = line.strip_prefix("Tests: ") {
             let number = |word| count(counts, &[word]).unwrap_or(0);
             self.counts = Some((number("passed"), number("failed")));
-        } else if let Some(suite) = line.strip_prefix("FAIL ") {
-            suite.trim().clone_into(&mut self.suite);
-            self.failures.close();
         } else if parts.iter().any(|part| line.starts_with(part)) {
             self.failures.close();
         } else if let Some(name) = line.strip_prefix("  ● ") {
@@ -34,16 +53,38 @@ impl OutputParser for Jest {
     fn finish(self: Box<Self>) -> Option<ParsedRun> {
         let (passed, failed) = self.counts?;
         let run = ParsedRun::new(RunnerKind::Jest, passed, failed, self.errors);
-        Some(run.with_failures(self.failures))
+        Some(run.with_failures(self.failures).with_named(self.cases))
     }
 }
 
 impl Jest {
+    /// Reads a line of the tree of cases, which follows the name of a file if Jest is verbose or has one file only. Returns
+    /// `false` after the tree.
+    fn is_in_tree(&mut self, line: &str) -> bool {
+        let text = line.trim();
+        let is_tree = !text.is_empty() && line.starts_with("  ") && !text.starts_with('●');
+        let Some(suites) = self.tree.as_mut().filter(|_| is_tree) else {
+            self.tree = None;
+            return false;
+        };
+        let indent = line.len() - line.trim_start().len();
+        suites.retain(|(outer, _)| *outer < indent);
+        let Some((title, status)) = tree_case(text) else {
+            suites.truncate(MAX_DEPTH);
+            suites.push((indent, text.chars().take(MAX_TITLE_CHARS).collect()));
+            return true;
+        };
+        let suites = suites.iter().map(|(_, name)| name.as_str());
+        let names: Vec<&str> = [self.file.as_str()].into_iter().chain(suites).chain([title]).collect();
+        self.cases.add_numbered(&names.join(" > "), status);
+        true
+    }
+
     fn case(&mut self, name: &str) {
         match name {
             "Console" => self.failures.close(),
             "Test suite failed to run" => {
-                let name = format!("{}: {name}", self.suite);
+                let name = format!("{}: {name}", self.file);
                 // A long run reports its failures twice.
                 if self.failures.find(|case| case.name == name).is_none() {
                     self.errors += 1;
@@ -53,6 +94,31 @@ impl Jest {
             _ => self.failures.start(name),
         }
     }
+}
+
+/// Parses `✓ title (138 ms)`, `✕ title`, `○ skipped title` and `✎ todo title`.
+fn tree_case(text: &str) -> Option<(&str, CaseStatus)> {
+    let (mark, title) = text.split_once(' ')?;
+    let status = match mark {
+        "✓" | "√" => CaseStatus::Passed,
+        "✕" | "×" => CaseStatus::Failed,
+        "○" | "✎" => CaseStatus::Skipped,
+        _ => return None,
+    };
+    let is_time = |time: &str| {
+        let number = time.strip_suffix(" ms)").or(time.strip_suffix(" s)"));
+        number.is_some_and(|number| number.parse::<f64>().is_ok())
+    };
+    let title = match title.rsplit_once(" (") {
+        Some((title, time)) if is_time(time) => title,
+        _ => title,
+    };
+    let title = strip_any(title, ["skipped ", "todo "]).unwrap_or(title);
+    Some((title, status))
+}
+
+fn strip_any<'a>(text: &'a str, prefixes: [&str; 2]) -> Option<&'a str> {
+    prefixes.iter().find_map(|prefix| text.strip_prefix(prefix))
 }
 
 /// Parses the output of Vitest.

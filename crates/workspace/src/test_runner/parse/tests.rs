@@ -22,7 +22,7 @@ fn read_one(text: &str) -> ParsedRun {
 }
 
 /// Output of real test runners. `expected.txt` in the same directory has the result for each.
-const FIXTURES: [(&str, &str); 20] = [
+const FIXTURES: [(&str, &str); 21] = [
     ("cargo", include_str!("../../../fixtures/runners/cargo.txt")),
     (
         "cargo (build failure)",
@@ -45,6 +45,10 @@ const FIXTURES: [(&str, &str); 20] = [
         include_str!("../../../fixtures/runners/unittest.txt"),
     ),
     ("jest", include_str!("../../../fixtures/runners/jest.txt")),
+    (
+        "jest --verbose",
+        include_str!("../../../fixtures/runners/jest-verbose.txt"),
+    ),
     (
         "vitest",
         include_str!("../../../fixtures/runners/vitest.txt"),

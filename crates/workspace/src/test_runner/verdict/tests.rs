@@ -182,3 +182,18 @@ fn results_of_two_runners_are_added_if_the_command_names_neither() {
     assert_eq!(verdict.cases.map(|cases| cases.len()), Some(5));
     assert_eq!(verdict.notes, []);
 }
+
+#[test]
+fn names_do_not_depend_on_the_path_of_the_checkout() {
+    let verdict = |root: &str| {
+        let output = format!("TAP version 13\nok 1 - {root}/test/a.js\nnot ok 2 - {root}/test/b.js\n1..2\n");
+        let verdict = RunVerdict::new(Evidence {
+            output: read(&output),
+            ..Evidence::default()
+        });
+        verdict.relative_to(Path::new(root))
+    };
+    let first = verdict("/tmp/one");
+    assert_eq!(first.failures[0].name, "test/b.js");
+    assert_eq!(first.cases, verdict("/srv/a second").cases);
+}
