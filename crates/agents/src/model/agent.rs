@@ -78,7 +78,11 @@ impl ModelAgent {
             backend: kind.name().to_owned(),
             problem,
         })?;
-        let client = Arc::new(ModelClient::new(client, kind.dialect(settings.api())));
+        let client = Arc::new(ModelClient::new(
+            client,
+            kind.dialect(settings.api()),
+            settings.stream,
+        ));
         Ok(Self {
             shared: Arc::new(ModelState {
                 kind,

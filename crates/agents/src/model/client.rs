@@ -10,14 +10,15 @@ use windlass_wire::{Dialect, ErrorKind, ModelError, ModelEvent, ModelRequest, St
 
 use crate::http::{Client, ResponseBody};
 
-/// How many times the idle timeout a response may take that is not streamed: the server sends nothing until it is complete.
+/// How many times the idle timeout a whole response may take if responses are streamed otherwise: the server sends nothing
+/// until it is complete.
 const WHOLE_RESPONSE_FACTOR: u32 = 5;
 
 /// A client of one model API in one dialect.
 #[derive(Debug)]
 pub(super) struct ModelClient {
     http: Client,
-    /// The same client, for responses that are not streamed.
+    /// The same client, for whole responses.
     whole_http: Client,
     dialect: Dialect,
 }
@@ -37,9 +38,11 @@ struct ResponseStream {
 }
 
 impl ModelClient {
-    pub(super) fn new(http: Client, dialect: Dialect) -> Self {
+    /// Creates a client. `streams` tells whether responses are streamed unless a caller wants a whole one.
+    pub(super) fn new(http: Client, dialect: Dialect, streams: bool) -> Self {
+        let factor = if streams { WHOLE_RESPONSE_FACTOR } else { 1 };
         Self {
-            whole_http: http.with_longer_wait(WHOLE_RESPONSE_FACTOR),
+            whole_http: http.with_longer_wait(factor),
             http,
             dialect,
         }

@@ -75,7 +75,11 @@ impl Jest {
             return true;
         };
         let suites = suites.iter().map(|(_, name)| name.as_str());
-        let names: Vec<&str> = [self.file.as_str()].into_iter().chain(suites).chain([title]).collect();
+        let names: Vec<&str> = [self.file.as_str()]
+            .into_iter()
+            .chain(suites)
+            .chain([title])
+            .collect();
         self.cases.add_numbered(&names.join(" > "), status);
         true
     }

@@ -186,7 +186,8 @@ fn results_of_two_runners_are_added_if_the_command_names_neither() {
 #[test]
 fn names_do_not_depend_on_the_path_of_the_checkout() {
     let verdict = |root: &str| {
-        let output = format!("TAP version 13\nok 1 - {root}/test/a.js\nnot ok 2 - {root}/test/b.js\n1..2\n");
+        let output =
+            format!("TAP version 13\nok 1 - {root}/test/a.js\nnot ok 2 - {root}/test/b.js\n1..2\n");
         let verdict = RunVerdict::new(Evidence {
             output: read(&output),
             ..Evidence::default()
