@@ -224,8 +224,7 @@ async fn linked_settings_and_state_work() {
     ] {
         std::os::unix::fs::symlink(target, user.home().join(link)).unwrap();
     }
-    let script =
-        "git config user.name; echo session >> ~/.agent/session; cat ~/dotfiles/secret 2>/dev/null";
+    let script = "git config --global user.name; echo session >> ~/.agent/session; cat ~/dotfiles/secret 2>/dev/null";
     for mechanism in ISOLATING {
         let profile = Profile::agent().state(user.home().join(".agent"));
         let output = user.run(mechanism, profile, script).await;
