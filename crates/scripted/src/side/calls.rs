@@ -36,7 +36,7 @@ pub(crate) enum SideReply {
 }
 
 /// All known side calls. The patterns are taken from the agents' requests or programs.
-static SIDE_CALLS: [SideCall; 15] = [
+static SIDE_CALLS: [SideCall; 16] = [
     SideCall {
         name: "claude: quota probe",
         pattern: SideCallPattern::PromptIs("quota"),
@@ -63,6 +63,13 @@ static SIDE_CALLS: [SideCall; 15] = [
             "Your task is to generate a very short title for a conversation",
         ),
         reply: SideReply::Json(r#"{"title":"Scripted session"}"#),
+    },
+    SideCall {
+        name: "codex: title",
+        pattern: SideCallPattern::PromptStartsWith(
+            "Generate a concise, single-line task title of at most",
+        ),
+        reply: SideReply::Text("Scripted session"),
     },
     SideCall {
         name: "codex: auto-review",
