@@ -124,13 +124,17 @@ async fn self_correction(
 ) -> AttemptResult<VerifiedChange> {
     let rounds = attempt.runner.settings.rounds;
     let mut round = 0;
+    let mut has_asked = false;
     loop {
         let problem = match outcome {
-            CheckOutcome::Passed(verified) if round > 0 || !leaves_failures(attempt, &verified) => {
+            CheckOutcome::Passed(verified)
+                if has_asked || round == rounds || !leaves_failures(attempt, &verified) =>
+            {
                 return Ok(*verified);
             }
             problem => problem,
         };
+        has_asked |= matches!(problem, CheckOutcome::Passed(_));
         if round == rounds {
             return Err(AttemptError::Blocked {
                 question: problem.question(rounds, &edit.description),
@@ -152,11 +156,8 @@ async fn self_correction(
 /// Returns `true` if tests fail that failed before too, and the task does not say which tests it is about. The
 /// agent is asked once whether they are its task.
 fn leaves_failures(attempt: &AttemptContext<'_>, verified: &VerifiedChange) -> bool {
-    let has_rounds = attempt.runner.settings.rounds > 0;
     let still_failing = |tests: &PassedTests| !tests.verdict.still_failing().is_empty();
-    has_rounds
-        && attempt.task.tests.is_empty()
-        && verified.tests.as_ref().is_some_and(still_failing)
+    attempt.task.tests.is_empty() && verified.tests.as_ref().is_some_and(still_failing)
 }
 
 /// Commits the change, and tests the commit.
