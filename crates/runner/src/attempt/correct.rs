@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use windlass_tasks::{
-    Baseline, Broadcast, Change, Check, CheckRequest, Commit, Correction, ReviewDecision,
-    StartPoint, TestResult, TestStatus, WorkingCopy,
+    Baseline, Broadcast, Change, Check, CheckRequest, Commit, Correction, TestResult, TestStatus,
+    WorkingCopy,
 };
 
 use super::commit_message::commit_message;
@@ -33,7 +33,7 @@ pub(super) struct PassedTests {
 }
 
 /// Result of checking the current files.
-enum CheckOutcome {
+pub(super) enum CheckOutcome {
     Passed(Box<VerifiedChange>),
     TestsFailed(Box<FailedTests>),
     /// No file differs from the base. Says what the base has that the task depends on.
@@ -44,53 +44,11 @@ enum CheckOutcome {
 }
 
 /// A change that did not pass.
-struct FailedTests {
+pub(super) struct FailedTests {
     change: Change,
     result: TestResult,
     /// Why it is not green, each as a sentence.
     reasons: Vec<String>,
-}
-
-/// The outcome of applying the change of an outdated task.
-pub(super) enum OutdatedChange {
-    /// It passes on the new base, so no agent is needed.
-    Passed(Box<VerifiedChange>),
-    /// An agent works on the task, for this reason if the task is outdated.
-    NeedsAgent(Option<String>),
-}
-
-/// Tests the change of an outdated task on its new base, without an agent.
-pub(super) async fn verify_earlier_change(
-    attempt: &AttemptContext<'_>,
-    working_copy: &dyn WorkingCopy,
-    baseline: Option<&Baseline>,
-) -> AttemptResult<OutdatedChange> {
-    let has_requests = attempt.task.review == Some(ReviewDecision::RequestChanges);
-    if !attempt.task.outdated || has_requests {
-        return Ok(OutdatedChange::NeedsAgent(None));
-    }
-    let problem = match working_copy.start() {
-        StartPoint::Change => {
-            let edit = AgentEdit {
-                description: "Brought up to date with the changes that it builds on.".to_owned(),
-                ..AgentEdit::default()
-            };
-            match check(attempt, working_copy, baseline, &edit).await? {
-                CheckOutcome::Passed(verified) => return Ok(OutdatedChange::Passed(verified)),
-                CheckOutcome::NoChange(_) => {
-                    "The new base has its whole change already.".to_owned()
-                }
-                problem => format!(
-                    "Its change was applied to the new base, and does not pass: {}.",
-                    problem.summary()
-                ),
-            }
-        }
-        StartPoint::NotApplied(why) => format!("Its change could not be applied: {why}."),
-        StartPoint::Base | StartPoint::Conflict(_) => "Its change is not in the files.".to_owned(),
-    };
-    attempt.report_activity("outdated", problem.clone()).await;
-    Ok(OutdatedChange::NeedsAgent(Some(problem)))
 }
 
 /// Runs the first edit, the tests, and corrections until the change passes.
@@ -161,7 +119,7 @@ fn leaves_failures(attempt: &AttemptContext<'_>, verified: &VerifiedChange) -> b
 }
 
 /// Commits the change, and tests the commit.
-async fn check(
+pub(super) async fn check(
     attempt: &AttemptContext<'_>,
     working_copy: &dyn WorkingCopy,
     baseline: Option<&Baseline>,
@@ -341,7 +299,7 @@ impl CheckOutcome {
     }
 
     /// Returns a summary for people.
-    fn summary(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         match self {
             Self::Passed(_) => {
                 "the tests that passed before still pass, others still fail".to_owned()

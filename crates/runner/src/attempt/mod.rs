@@ -19,6 +19,7 @@ mod landing_prompt;
 mod lease;
 mod log;
 mod messages;
+mod outdated;
 mod prompts;
 mod publish;
 mod questions;

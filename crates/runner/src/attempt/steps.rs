@@ -7,8 +7,9 @@ use windlass_tasks::{
 
 use super::base::open;
 use super::choose::choose;
-use super::correct::{OutdatedChange, edit_until_passing, verify_earlier_change};
+use super::correct::edit_until_passing;
 use super::edit::Editor;
+use super::outdated::{OutdatedChange, verify_earlier_change};
 use super::prompts::PromptContext;
 use super::publish::{publish, recover};
 use super::{
