@@ -2,14 +2,10 @@
 
 use windlass_tasks::CaseStatus;
 
+use super::suite_stack::{SuiteStack, indent_of, without_time};
 use super::{OutputParser, count};
 use crate::test_runner::parsed::{FailureCollector, NamedCases, ParsedRun};
 use crate::test_runner::runner_kind::RunnerKind;
-
-/// Maximum depth of nested suites.
-const MAX_DEPTH: usize = 64;
-/// Maximum length of the title of a suite.
-const MAX_TITLE_CHARS: usize = 400;
 
 /// Parses the output of Jest.
 #[derive(Debug, Default)]
@@ -17,8 +13,8 @@ pub(super) struct Jest {
     counts: Option<(u64, u64)>,
     /// The current file.
     file: String,
-    /// The suites around the current line of the tree of cases, with their indentation; `None` outside of the tree.
-    tree: Option<Vec<(usize, String)>>,
+    /// The file and the suites around the current line of the tree of cases; `None` outside of the tree.
+    tree: Option<SuiteStack>,
     cases: NamedCases,
     errors: u64,
     failures: FailureCollector,
@@ -30,7 +26,7 @@ impl OutputParser for Jest {
             // With the time of a slow file: `PASS src/a.test.js (5.2 s)`.
             let file = file.split(" (").next().unwrap_or_default();
             file.trim().clone_into(&mut self.file);
-            self.tree = Some(Vec::new());
+            self.tree.insert(SuiteStack::default()).enter(0, &self.file);
             self.failures.close();
             return;
         }
@@ -67,20 +63,13 @@ impl Jest {
             self.tree = None;
             return false;
         };
-        let indent = line.len() - line.trim_start().len();
-        suites.retain(|(outer, _)| *outer < indent);
-        let Some((title, status)) = tree_case(text) else {
-            suites.truncate(MAX_DEPTH);
-            suites.push((indent, text.chars().take(MAX_TITLE_CHARS).collect()));
-            return true;
-        };
-        let suites = suites.iter().map(|(_, name)| name.as_str());
-        let names: Vec<&str> = [self.file.as_str()]
-            .into_iter()
-            .chain(suites)
-            .chain([title])
-            .collect();
-        self.cases.add_numbered(&names.join(" > "), status);
+        let indent = indent_of(line);
+        if let Some((title, status)) = tree_case(text) {
+            let name = suites.case_name(indent, title);
+            self.cases.add_numbered(&name, status);
+        } else {
+            suites.enter(indent, text);
+        }
         true
     }
 
@@ -109,14 +98,7 @@ fn tree_case(text: &str) -> Option<(&str, CaseStatus)> {
         "○" | "✎" => CaseStatus::Skipped,
         _ => return None,
     };
-    let is_time = |time: &str| {
-        let number = time.strip_suffix(" ms)").or(time.strip_suffix(" s)"));
-        number.is_some_and(|number| number.parse::<f64>().is_ok())
-    };
-    let title = match title.rsplit_once(" (") {
-        Some((title, time)) if is_time(time) => title,
-        _ => title,
-    };
+    let title = without_time(title);
     let title = strip_any(title, ["skipped ", "todo "]).unwrap_or(title);
     Some((title, status))
 }

@@ -2,12 +2,10 @@
 
 use windlass_tasks::CaseStatus;
 
+use super::suite_stack::{SuiteStack, indent_of, without_time};
 use super::{OutputParser, count};
 use crate::test_runner::parsed::{FailureCollector, NamedCases, ParsedRun};
 use crate::test_runner::runner_kind::RunnerKind;
-
-/// Maximum depth of nested suites.
-const MAX_DEPTH: usize = 64;
 
 /// Parses Mocha's default report.
 #[derive(Debug, Default)]
@@ -17,8 +15,7 @@ pub(super) struct Mocha {
     ended: bool,
     /// Whether the name of the open case continues on the next line.
     name_continues: bool,
-    /// The suites around the current line, with their indentation.
-    suites: Vec<(usize, String)>,
+    suites: SuiteStack,
     cases: NamedCases,
     failures: FailureCollector,
 }
@@ -26,7 +23,7 @@ pub(super) struct Mocha {
 impl OutputParser for Mocha {
     fn line(&mut self, line: &str) {
         let text = line.trim();
-        let indent = line.len() - line.trim_start().len();
+        let indent = indent_of(line);
         if indent == 2 && text.contains(" passing (") {
             self.passed = count(text, &["passing"]);
         } else if indent == 2 && self.passed.is_some() && text.ends_with(" failing") {
@@ -56,15 +53,12 @@ impl OutputParser for Mocha {
 impl Mocha {
     /// Reads a line of the tree of suites and tests.
     fn tree(&mut self, indent: usize, text: &str) {
-        self.suites.retain(|(outer, _)| *outer < indent);
-        let Some((title, status)) = result(text) else {
-            self.suites.truncate(MAX_DEPTH);
-            self.suites.push((indent, text.chars().take(400).collect()));
-            return;
-        };
-        let suites = self.suites.iter().map(|(_, name)| name.as_str());
-        let names: Vec<&str> = suites.chain([title]).collect();
-        self.cases.add_numbered(&names.join(" > "), status);
+        if let Some((title, status)) = result(text) {
+            let name = self.suites.case_name(indent, title);
+            self.cases.add_numbered(&name, status);
+        } else {
+            self.suites.enter(indent, text);
+        }
     }
 }
 
@@ -79,15 +73,7 @@ fn result(text: &str) -> Option<(&str, CaseStatus)> {
         "-" => CaseStatus::Skipped,
         _ => return None,
     };
-    let is_time = |time: &str| {
-        time.strip_suffix("ms)")
-            .is_some_and(|time| time.parse::<u64>().is_ok())
-    };
-    let title = match title.rsplit_once(" (") {
-        Some((title, time)) if is_time(time) => title,
-        _ => title,
-    };
-    Some((title, status))
+    Some((without_time(title), status))
 }
 
 /// Returns the name in `1) name`.

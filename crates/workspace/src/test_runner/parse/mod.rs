@@ -14,6 +14,7 @@ mod nextest;
 mod node_spec;
 mod node_totals;
 mod pytest;
+mod suite_stack;
 mod tap;
 mod unittest;
 

@@ -4,11 +4,9 @@ use windlass_tasks::CaseStatus;
 
 use super::OutputParser;
 use super::node_totals::NodeTotals;
+use super::suite_stack::{SuiteStack, indent_of};
 use crate::test_runner::parsed::{FailureCollector, NamedCases, ParsedRun};
 use crate::test_runner::runner_kind::RunnerKind;
-
-/// Maximum depth of nested tests.
-const MAX_DEPTH: usize = 64;
 
 /// Parses node's spec report.
 #[derive(Debug, Default)]
@@ -16,8 +14,8 @@ pub(super) struct NodeSpec {
     totals: NodeTotals,
     /// Whether the list of failing tests has started.
     failing: bool,
-    /// The tests and suites around the current line, with their indentation.
-    parents: Vec<(usize, String)>,
+    /// The suites around the current line, and the tests that have subtests.
+    parents: SuiteStack,
     cases: NamedCases,
     /// The results of the parents, which are suites or tests.
     with_children: Vec<(String, CaseStatus)>,
@@ -35,12 +33,9 @@ impl OutputParser for NodeSpec {
         } else if self.failing {
             self.failing_test(line);
         } else if let Some(title) = text.strip_prefix("▶ ") {
-            let indent = line.len() - text.len();
-            self.parents.retain(|(outer, _)| *outer < indent);
-            self.parents.truncate(MAX_DEPTH);
-            self.parents.push((indent, title.to_owned()));
+            self.parents.enter(indent_of(line), title);
         } else if let Some((title, status)) = result(text) {
-            self.result(line.len() - text.len(), title, status);
+            self.result(indent_of(line), title, status);
         }
     }
 
@@ -59,24 +54,13 @@ impl OutputParser for NodeSpec {
 
 impl NodeSpec {
     fn result(&mut self, indent: usize, title: &str, status: CaseStatus) {
-        self.parents.retain(|(outer, _)| *outer <= indent);
-        let closes = self
-            .parents
-            .last()
-            .is_some_and(|(outer, name)| *outer == indent && name == title);
-        if !closes {
-            self.parents.retain(|(outer, _)| *outer < indent);
-        }
-        let mut names: Vec<&str> = self.parents.iter().map(|(_, name)| name.as_str()).collect();
-        if closes {
-            let name = names.join(" > ");
-            self.parents.pop();
+        if let Some(name) = self.parents.close(indent, title) {
             if self.with_children.len() < MAX_PARENTS {
                 self.with_children.push((name, status));
             }
         } else {
-            names.push(title);
-            self.cases.add_numbered(&names.join(" > "), status);
+            let name = self.parents.case_name(indent, title);
+            self.cases.add_numbered(&name, status);
         }
     }
 

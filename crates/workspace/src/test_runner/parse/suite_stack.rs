@@ -1,0 +1,60 @@
+//! Suites that a report shows by indentation, and the names of the cases in them.
+
+/// Maximum depth of nested suites.
+const MAX_DEPTH: usize = 64;
+/// Maximum length of the title of a suite.
+const MAX_TITLE_CHARS: usize = 400;
+
+/// The suites around the current line of a report, with their indentation.
+#[derive(Debug, Default)]
+pub(super) struct SuiteStack(Vec<(usize, String)>);
+
+impl SuiteStack {
+    /// Enters a suite, and leaves those that are not around it.
+    pub(super) fn enter(&mut self, indent: usize, title: &str) {
+        self.leave(indent);
+        self.0.truncate(MAX_DEPTH);
+        let title = title.chars().take(MAX_TITLE_CHARS).collect();
+        self.0.push((indent, title));
+    }
+
+    /// Returns the full name of a case: the titles of its suites, then its own.
+    pub(super) fn case_name(&mut self, indent: usize, title: &str) -> String {
+        self.leave(indent);
+        self.join(title)
+    }
+
+    /// Leaves the suite with this indentation and title, if it is open, and returns its full name.
+    pub(super) fn close(&mut self, indent: usize, title: &str) -> Option<String> {
+        self.leave(indent + 1);
+        let is_open = |(outer, name): &mut (usize, String)| *outer == indent && name == title;
+        let (_, title) = self.0.pop_if(is_open)?;
+        Some(self.join(&title))
+    }
+
+    fn leave(&mut self, indent: usize) {
+        self.0.retain(|(outer, _)| *outer < indent);
+    }
+
+    fn join(&self, title: &str) -> String {
+        let suites = self.0.iter().map(|(_, name)| name.as_str());
+        suites.chain([title]).collect::<Vec<_>>().join(" > ")
+    }
+}
+
+/// Returns the number of bytes before the first character that is not a space.
+pub(super) fn indent_of(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// Returns a title without its time: `title (138 ms)`, `title (138ms)`, `title (1.2 s)`.
+pub(super) fn without_time(title: &str) -> &str {
+    let is_time = |time: &str| {
+        let number = time.strip_suffix("ms)").or(time.strip_suffix("s)"));
+        number.is_some_and(|number| number.trim_end().parse::<f64>().is_ok())
+    };
+    match title.rsplit_once(" (") {
+        Some((title, time)) if is_time(time) => title,
+        _ => title,
+    }
+}
