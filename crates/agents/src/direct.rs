@@ -7,6 +7,9 @@ use windlass_core::{AgentHandle, Result};
 
 use crate::{AgentContext, claude};
 
+/// The name of the backend.
+pub const NAME: &str = "direct";
+
 /// Returns a factory that creates Claude agents from their configuration.
 pub fn factory(
     context: AgentContext,

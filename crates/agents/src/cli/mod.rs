@@ -46,3 +46,17 @@ pub const PROFILES: &[&CliProfile] = &[
     &qwen::PROFILE,
     &composer::PROFILE,
 ];
+
+/// Returns the profile of a backend. That of `direct` is Claude's.
+pub fn profile(backend: &str) -> Option<&'static CliProfile> {
+    let is_direct = backend == crate::direct::NAME;
+    let name = if is_direct {
+        claude::PROFILE.name()
+    } else {
+        backend
+    };
+    PROFILES
+        .iter()
+        .copied()
+        .find(|profile| profile.name() == name)
+}

@@ -272,8 +272,7 @@ async fn probe(
         }));
     }
     let is_acp = agent.settings.transport.as_deref() == Some("acp");
-    let mut profiles = cli::PROFILES.iter();
-    if let Some(profile) = profiles.find(|profile| profile.name() == agent.backend && !is_acp) {
+    if let Some(profile) = cli::profile(&agent.backend).filter(|_| !is_acp) {
         let found = cli::probe(profile, context, &agent.table()).await?;
         return Ok(Some(found.into()));
     }

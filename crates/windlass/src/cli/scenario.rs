@@ -139,9 +139,7 @@ fn calls_model(agent: &AgentConfig) -> bool {
     agent.composite.is_some()
         || backend == "acp"
         || acp::preset(backend).is_some()
-        || cli::PROFILES
-            .iter()
-            .any(|profile| profile.name() == backend)
+        || cli::profile(backend).is_some()
         || ModelKind::ALL.iter().any(|kind| kind.name() == backend)
 }
 

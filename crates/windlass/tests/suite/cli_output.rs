@@ -108,6 +108,37 @@ fn agents_lists_configured_and_built_in_agents() {
 }
 
 #[test]
+fn agents_without_their_program_have_a_problem() {
+    let harness = Harness::new();
+    let backends = [
+        "acp",
+        "claude",
+        "codex",
+        "composer-cli",
+        "cursor",
+        "direct",
+        "gemini",
+        "qwen",
+    ];
+    let tables = backends.map(|backend| {
+        let key = if backend == "acp" {
+            "agent_binary"
+        } else {
+            "bin"
+        };
+        format!("[agents.my-{backend}]\nbackend = '{backend}'\n{key} = '/missing/program'\n")
+    });
+    let path = harness.config(&tables.concat());
+    let run = harness.run(&["agents", "--json", "--config", path.to_str().unwrap()]);
+    let rows: Vec<Value> = serde_json::from_str(&run.stdout).unwrap();
+    for backend in backends {
+        let name = format!("my-{backend}");
+        let row = rows.iter().find(|row| row["name"] == name).unwrap();
+        assert_eq!(row["health"], "problem", "{row}");
+    }
+}
+
+#[test]
 fn doctor_reports_isolation_and_git() {
     let run = Harness::new().run(&["doctor", "--json"]);
     let checks: Value = serde_json::from_str(&run.stdout).unwrap();
