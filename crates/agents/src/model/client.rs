@@ -18,7 +18,7 @@ const WHOLE_RESPONSE_FACTOR: u32 = 5;
 #[derive(Debug)]
 pub(super) struct ModelClient {
     http: Client,
-    /// The same client, for whole responses.
+    /// A client for whole responses, with a longer idle timeout.
     whole_http: Client,
     dialect: Dialect,
 }

@@ -7,7 +7,8 @@ use windlass_wire::{
     ToolDefinition, ToolResult,
 };
 
-use super::harness::{Api, CannedServer, ModelFixture, http, scripted};
+use super::harness::{Api, CannedServer, ModelFixture, RecordingClock, http, scripted};
+use super::tools::TestTools;
 
 fn request() -> ModelRequest {
     let mut request = ModelRequest::new("model-of-the-caller");
@@ -100,4 +101,44 @@ async fn p23_request_fields_cannot_redirect_the_request() {
         sent.contains("reasoning_effort") && !sent.contains(attacker.url()),
         "{sent}"
     );
+}
+
+#[tokio::test]
+async fn plain_request_is_sent_as_a_plain_request() {
+    for api in Api::ALL {
+        for (wanted, setting) in [(true, true), (true, false), (false, true), (false, false)] {
+            let server = CannedServer::start(vec![http("200 OK", "", "")]).await;
+            let fixture = ModelFixture::new(api, server.url(), json!({ "stream": setting })).await;
+            let mut request = request();
+            request.stream = wanted;
+            let events: Vec<_> = fixture.agent.answer(request).collect().await;
+            assert!(events.last().unwrap().is_terminal());
+            let sent = &server.seen()[0];
+            let (_, body) = sent.split_once("\r\n\r\n").unwrap();
+            let body: Value = serde_json::from_str(body).unwrap();
+            let is_streamed = body["stream"].as_bool().unwrap_or(api == Api::Ollama);
+            assert_eq!(is_streamed, wanted && setting, "{api:?}: {body}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn plain_request_waits_longer_than_a_stream() {
+    for (wanted, setting, limit) in [
+        (true, true, "5 s"),
+        (false, true, "25 s"),
+        (false, false, "5 s"),
+    ] {
+        let model = scripted(json!([{ "fault": "hang" }])).await;
+        let extra = json!({ "stream": setting, "request_timeout_secs": 5 });
+        let clock = RecordingClock::at(0);
+        let fixture =
+            ModelFixture::with(Api::Chat, &model.url(), extra, TestTools::default(), clock).await;
+        let mut request = request();
+        request.stream = wanted;
+        let events: Vec<_> = fixture.agent.answer(request).collect().await;
+        let error = format!("{:?}", events.last().unwrap());
+        let expected = format!("no data from the model for {limit}");
+        assert!(error.contains(&expected), "{wanted} {setting}: {error}");
+    }
 }
