@@ -43,6 +43,7 @@
 mod backend;
 mod backoff;
 mod clock;
+mod cut;
 mod dir_access;
 mod edit_mode;
 mod error;
@@ -72,6 +73,7 @@ pub use backend::{
 };
 pub use backoff::Backoff;
 pub use clock::{Clock, LeaseClock, SystemClock, Timestamp};
+pub use cut::{cut_mark, cut_middle};
 pub use dir_access::DirAccess;
 pub use edit_mode::EditMode;
 pub use error::{Error, ErrorCode, Result, Retry};

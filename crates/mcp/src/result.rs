@@ -3,6 +3,7 @@
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde::Serialize;
 use serde_json::Value;
+use windlass_core::cut_middle;
 use windlass_core::limits::OUTPUT_BYTES;
 
 /// One part of a resource.
@@ -83,30 +84,16 @@ fn text_content(blocks: &[ContentBlock]) -> Option<String> {
 /// Truncates a value that exceeds the output limit. Truncated JSON is no longer valid, so it becomes text.
 fn within_limit(value: Value) -> Value {
     match value {
-        Value::String(text) => Value::String(truncate(text)),
+        Value::String(text) => Value::String(cut_middle(text, OUTPUT_BYTES)),
         value => {
             let text = value.to_string();
             if text.len() <= OUTPUT_BYTES {
                 value
             } else {
-                Value::String(truncate(text))
+                Value::String(cut_middle(text, OUTPUT_BYTES))
             }
         }
     }
-}
-
-fn truncate(text: String) -> String {
-    if text.len() <= OUTPUT_BYTES {
-        return text;
-    }
-    let head = text.floor_char_boundary(OUTPUT_BYTES / 2);
-    let tail = text.ceil_char_boundary(text.len() - OUTPUT_BYTES / 2);
-    format!(
-        "{}[… {} bytes cut …]{}",
-        &text[..head],
-        tail - head,
-        &text[tail..]
-    )
 }
 
 #[cfg(test)]

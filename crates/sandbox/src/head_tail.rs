@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use windlass_core::cut_mark;
+
 /// A buffer that accepts any amount of data and holds at most `limit` bytes: the first half and the
 /// most recent half.
 #[derive(Debug)]
@@ -100,9 +102,9 @@ impl CappedOutput {
         }
         let (head, tail) = self.bytes.split_at(self.head_len);
         format!(
-            "{}[… {} bytes cut …]{}",
+            "{}{}{}",
             String::from_utf8_lossy(head),
-            self.dropped,
+            cut_mark(self.dropped),
             String::from_utf8_lossy(tail)
         )
     }

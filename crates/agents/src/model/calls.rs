@@ -6,7 +6,7 @@ use futures::StreamExt;
 use futures::stream;
 use serde_json::{Value, json};
 use windlass_core::limits::OUTPUT_BYTES;
-use windlass_core::{AgentEvent, Clock, EventSink, Tool};
+use windlass_core::{AgentEvent, Clock, EventSink, Tool, cut_middle};
 use windlass_wire::{Part, ToolCall, ToolInputKind, ToolResult};
 
 use super::permission::PermissionCheck;
@@ -193,13 +193,7 @@ fn truncate_result(text: String) -> String {
     if text.is_empty() {
         return "(no output)".to_owned();
     }
-    if text.len() <= OUTPUT_BYTES {
-        return text;
-    }
-    let head = text.floor_char_boundary(OUTPUT_BYTES / 2);
-    let tail = text.ceil_char_boundary(text.len() - OUTPUT_BYTES / 2);
-    let cut = tail - head;
-    format!("{}\n[{cut} bytes cut]\n{}", &text[..head], &text[tail..])
+    cut_middle(text, OUTPUT_BYTES)
 }
 
 #[cfg(test)]
@@ -236,6 +230,6 @@ mod tests {
     fn p12_result_is_bounded_and_never_empty() {
         assert_eq!(truncate_result(String::new()), "(no output)");
         let long = truncate_result("é".repeat(OUTPUT_BYTES));
-        assert!(long.len() < OUTPUT_BYTES + 64 && long.contains(" bytes cut]"));
+        assert!(long.len() < OUTPUT_BYTES + 64 && long.contains(" bytes cut …]"));
     }
 }

@@ -1,6 +1,7 @@
 //! Shortens a request to the context window of the model.
 
 use serde_json::Value;
+use windlass_core::cut_middle;
 use windlass_wire::{Message, ModelRequest, Part, Role, ToolDefinition};
 
 use super::session::approx_size;
@@ -173,7 +174,7 @@ fn trim_messages(messages: &mut Vec<Message>, limit: usize) {
             return;
         };
         let keep = text.len().saturating_sub(excess + 64).max(200);
-        *text = cut_middle(text, keep);
+        *text = cut_middle(std::mem::take(text), keep);
     }
 }
 
@@ -191,18 +192,6 @@ fn longest_text(part: &mut Part) -> Option<&mut String> {
         }),
         _ => None,
     }
-}
-
-/// Returns the head and the tail of a text.
-fn cut_middle(text: &str, keep: usize) -> String {
-    let head = text.floor_char_boundary(keep / 2);
-    let tail = text.ceil_char_boundary(text.len() - keep / 2);
-    format!(
-        "{}\n[{} bytes cut]\n{}",
-        &text[..head],
-        tail - head,
-        &text[tail..]
-    )
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
+use crate::cut::cut_with_mark;
 use crate::{AgentEvent, BackendEvent, PermissionOption};
 
 /// Returns the approximate size of an event in bytes, including the line it was parsed from.
@@ -112,22 +113,18 @@ fn truncate_strings(value: &mut Value, max_len: usize) {
     }
 }
 
-/// Returns the text, truncated to the limit.
-pub(super) fn truncate_text(mut text: String, limit: usize) -> String {
-    truncate(&mut text, limit);
-    text
+/// Returns the head and the tail of a long text, with a mark between them that the text of other programs does not have.
+pub(super) fn truncate_text(text: String, limit: usize) -> String {
+    if text.len() <= limit {
+        return text;
+    }
+    cut_with_mark(text, limit.saturating_sub(48), |missing| {
+        format!("\n[{missing} bytes cut]\n")
+    })
 }
 
-/// Keeps the head and the tail of a long text, with a mark between them that states how much is missing.
 fn truncate(text: &mut String, limit: usize) {
-    if text.len() <= limit {
-        return;
-    }
-    let keep = limit.saturating_sub(48) / 2;
-    let head = text.floor_char_boundary(keep);
-    let tail = text.ceil_char_boundary(text.len() - keep);
-    let mark = format!("\n[{} bytes cut]\n", tail - head);
-    *text = [&text[..head], &mark, &text[tail..]].concat();
+    *text = truncate_text(std::mem::take(text), limit);
 }
 
 /// Splits text into events under the limit. No text is lost.
