@@ -197,7 +197,7 @@ impl Worker {
 /// The result of a claim, and the pool slot it was made for.
 type ClaimOutcome = (Result<Option<ClaimedTask>, Error>, PoolPermit);
 
-/// The reports of one look at the landing queues.
+/// The reports of one check of the landing queues.
 type LandingReports = Result<Vec<LandingReport>, Error>;
 
 /// One run of a worker.
@@ -209,7 +209,7 @@ struct WorkerRun<'a> {
     reclaiming: Option<BoxFuture<'static, usize>>,
     waiting: Option<BoxFuture<'static, u64>>,
     landing: Option<BoxFuture<'static, LandingReports>>,
-    /// The last look at the landing queues found nothing that can land now.
+    /// The last check of the landing queues found nothing that can land now.
     nothing_to_land: bool,
     /// The last sequence number that this worker knows.
     seen: u64,
@@ -334,10 +334,12 @@ impl WorkerRun<'_> {
         // The end of this attempt may have unblocked other tasks, and its change may land.
         self.empty = false;
         self.nothing_to_land = self.worker.lander.is_none();
-        if result.status == ResultStatus::Superseded || result.status == ResultStatus::Failed {
-            // If the store or the disk has a problem, claiming the same task again immediately does not help.
-            self.waiting = Some(self.worker.pause(self.seen));
-        }
+        // If the store or the disk has a problem, claiming the same task again immediately does not help.
+        let is_lost = matches!(
+            result.status,
+            ResultStatus::Superseded | ResultStatus::Failed
+        );
+        self.waiting = is_lost.then(|| self.worker.pause(self.seen));
         self.report.add(task, result);
     }
 }

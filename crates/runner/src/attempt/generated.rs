@@ -36,7 +36,7 @@ impl GeneratedFiles {
         Ok(())
     }
 
-    /// Returns what is wrong with the files of a small model: one that exists and was not shown to it, or a diff instead of
+    /// Returns the problem of the files of a small model: one that exists and was not shown to it, or a diff instead of
     /// a content.
     pub(super) fn problem(&self, shown: &[FileExcerpt]) -> Option<String> {
         let is_shown = |path: &str| shown.iter().any(|shown| shown.path == path);

@@ -12,7 +12,7 @@ use crate::attempt::{one_line, retry_transient};
 pub(super) enum LandingError {
     /// The lease was lost. Nothing more may be written.
     Lost,
-    /// It cannot go on now.
+    /// The run cannot continue now.
     Failed(String),
 }
 

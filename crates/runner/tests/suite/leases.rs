@@ -51,6 +51,30 @@ async fn p2_another_worker_takes_over_within_lease_and_reclaim_interval() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn worker_claims_immediately_after_an_attempt_ends() {
+    let harness = Harness::with_actions(&[Action::Hang]);
+    let task = harness.add_task("a task");
+    let settings = RunnerSettings {
+        sweep: Duration::from_secs(3600),
+        ..RunnerSettings::default()
+    };
+    let worker = Worker {
+        once: true,
+        ..Worker::new(Arc::new(harness.runner(settings)))
+    };
+    let run = tokio::spawn(async move { worker.run(CancellationToken::new()).await });
+    while harness.prompts().is_empty() {
+        harness.clock.sleep(Duration::from_millis(100)).await;
+    }
+    let started = harness.clock.elapsed();
+    harness.store.cancel(task.id).await.unwrap();
+    let report = run.await.unwrap().unwrap();
+    assert_eq!(report.count(ResultStatus::Cancelled), 1);
+    let elapsed = harness.clock.elapsed() - started;
+    assert!(elapsed < Duration::from_secs(60), "{elapsed:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn p3_paused_worker_changes_nothing_and_reports_superseded() {
     // Paused at each step in turn, for longer than its lease.
     for step in 1..120 {
