@@ -221,6 +221,9 @@ impl Worker {
             explain_idle(app, &queue).await?;
         }
         self.report(app, &report)?;
+        if !self.json {
+            name_reviews(app, &*queue.store, &report).await?;
+        }
         exit(&*queue.store, &report).await
     }
 
@@ -279,6 +282,26 @@ impl Worker {
 fn last_results(report: &WorkerReport) -> BTreeMap<TaskId, &TaskResult> {
     let results = report.results.iter();
     results.map(|(task, result)| (*task, result)).collect()
+}
+
+/// Names the completed tasks that a person must review.
+async fn name_reviews(
+    app: &App<'_>,
+    store: &dyn TaskStore,
+    report: &WorkerReport,
+) -> Result<(), CliError> {
+    for (id, result) in last_results(report) {
+        if result.status != ResultStatus::Completed {
+            continue;
+        }
+        let task = store.task(id).await?;
+        if task.needs_review && task.candidate_of.is_none() {
+            app.console.notice(&format!(
+                "task {id} needs review: run windlass task show {id} for the warnings, then windlass review {id}"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Says why there was nothing to do, if a task waits for the end of another worker's lease.
