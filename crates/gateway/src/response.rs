@@ -15,6 +15,9 @@ use windlass_wire::{ModelError, ModelEvent, ResponseBuilder, ResponseWriter};
 
 use crate::{AgentApiLimits, errors};
 
+/// The size from which a write gets no further event.
+const MAX_WRITE_BYTES: usize = 16 << 10;
+
 /// The events of a response, received from its job.
 #[derive(Debug)]
 pub(crate) struct EventResponse {
@@ -100,17 +103,17 @@ struct StreamBody {
 impl StreamBody {
     async fn next(mut self) -> Option<(io::Result<Bytes>, Self)> {
         while !self.ended {
-            let event = match self.early.pop_front() {
-                Some(event) => Some(event),
-                None => self.next_event().await,
+            let mut bytes = match self.queued_event() {
+                Some(event) => self.write(&event),
+                None => self.wait_and_write().await,
             };
-            let bytes = match event {
-                Some(event) => {
-                    self.ended = event.is_terminal();
-                    self.response.writer.write_event(&event)
-                }
-                None => self.response.writer.keep_alive(),
-            };
+            // Events that are already here are sent in one write.
+            while bytes.len() < MAX_WRITE_BYTES
+                && !self.ended
+                && let Some(event) = self.queued_event()
+            {
+                bytes.append(&mut self.write(&event));
+            }
             if !bytes.is_empty() {
                 return Some((Ok(bytes.into()), self));
             }
@@ -118,16 +121,23 @@ impl StreamBody {
         None
     }
 
-    /// Returns the next event, or `None` after the idle time.
-    async fn next_event(&mut self) -> Option<ModelEvent> {
-        // Most events are already queued and need no timer.
-        if let Ok(event) = self.response.events.try_recv() {
-            return Some(event);
-        }
+    fn queued_event(&mut self) -> Option<ModelEvent> {
+        let early = self.early.pop_front();
+        early.or_else(|| self.response.events.try_recv().ok())
+    }
+
+    fn write(&mut self, event: &ModelEvent) -> Vec<u8> {
+        self.ended = event.is_terminal();
+        self.response.writer.write_event(event)
+    }
+
+    /// Writes the next event, or a sign of life after the idle time.
+    async fn wait_and_write(&mut self) -> Vec<u8> {
         let quiet = self.response.clock.sleep(self.quiet);
-        tokio::select! {
-            event = self.response.next() => Some(event),
-            () = quiet => None,
-        }
+        let event = tokio::select! {
+            event = self.response.next() => event,
+            () = quiet => return self.response.writer.keep_alive(),
+        };
+        self.write(&event)
     }
 }
