@@ -1,4 +1,4 @@
-//! An agent whose answers a function computes.
+//! An agent that answers with the result of a function.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};

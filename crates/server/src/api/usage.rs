@@ -14,9 +14,9 @@ use crate::error::{ApiError, JsonResponse};
 /// The number of tasks per page and the maximum number of pages that are summed up.
 const PAGE_SIZE: u32 = 500;
 const MAX_PAGES: u32 = 100;
-/// The maximum number of tasks without an agent of their own whose attempts are read.
+/// For tasks that name no agent, the attempts are read: of at most this number of tasks.
 const MAX_LOOKUPS: usize = 2_000;
-/// The name under which usage is counted whose agent is not known.
+/// The name for usage without a known agent.
 const UNKNOWN_AGENT: &str = "default";
 
 #[derive(Default, Serialize)]

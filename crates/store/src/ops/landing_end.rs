@@ -124,7 +124,7 @@ async fn return_task(
     }
     let question = format!(
         "The change is proved but was not landed, and its agent has no attempt left.\n\n{reason}\n\n\
-         How should the next attempt go on?"
+         What should the next attempt do?"
     );
     let now = db.now();
     db.execute(BLOCK, args![task.id, question.as_str(), now])
