@@ -42,6 +42,8 @@ struct SecretPatterns {
     sorted: Vec<String>,
     /// The length of the longest form.
     max_len: usize,
+    /// Which bytes a form starts with.
+    first_bytes: [bool; 256],
 }
 
 impl fmt::Debug for Masker {
@@ -74,6 +76,10 @@ impl Masker {
             .match_kind(MatchKind::LeftmostLongest)
             .build(&sorted);
         let automaton = automaton.ok().filter(|_| !sorted.is_empty());
+        let mut first_bytes = [false; 256];
+        for first in sorted.iter().filter_map(|form| form.bytes().next()) {
+            first_bytes[usize::from(first)] = true;
+        }
         Self {
             patterns: automaton.map(|automaton| {
                 Arc::new(SecretPatterns {
@@ -81,6 +87,7 @@ impl Masker {
                     replacements,
                     max_len: sorted.iter().map(String::len).max().unwrap_or(0),
                     sorted,
+                    first_bytes,
                 })
             }),
         }
@@ -145,7 +152,11 @@ impl Masker {
             return text.len();
         };
         let first = text.len().saturating_sub(patterns.max_len - 1);
-        let mut starts = (first..text.len()).filter(|at| text.is_char_boundary(*at));
+        let bytes = &text.as_bytes()[first..];
+        let starts_form = |(_, byte): &(usize, &u8)| patterns.first_bytes[usize::from(**byte)];
+        let starts = bytes.iter().enumerate().filter(starts_form);
+        let mut starts = starts.map(|(at, _)| first + at);
+        // The first byte of a form is not within a character.
         let open = starts.find(|at| patterns.has_longer(&text[*at..]));
         open.unwrap_or(text.len())
     }
