@@ -123,7 +123,7 @@ export class PageMonitor {
     page.on('pageerror', (error) => this.problems.push(`error: ${error.message}`));
     page.on('console', (message) => {
       const text = message.text();
-      const isOutage = this.expectOutage && /ERR_CONNECTION|WebSocket connection/.test(text);
+      const isOutage = this.expectOutage && /ERR_CONNECTION|ERR_SOCKET_NOT_CONNECTED|WebSocket connection/.test(text);
       const isUnauthorized = this.expectUnauthorized && /status of 401/.test(text);
       const isConflict = this.expectConflict && /status of 409/.test(text);
       if (message.type() === 'error' && !isOutage && !isUnauthorized && !isConflict) this.problems.push(`console: ${text} (${message.location().url})`);
