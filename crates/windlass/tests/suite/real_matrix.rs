@@ -57,8 +57,9 @@ struct Subject {
 impl Subject {
     fn new(row: &Row, turns: Value) -> Self {
         let server = Server::with_turns(turns);
-        let readable = python_home().map(|dir| format!("readable = [{dir:?}]\n"));
-        let readable = readable.filter(|_| row.is_python()).unwrap_or_default();
+        let python = row.is_python().then(python_home).flatten();
+        let readable = python.map(|dir| format!("readable = [{dir:?}]\n"));
+        let readable = readable.unwrap_or_default();
         let agent = format!(
             "[agents.real]\nbackend = {:?}\nmodel = {:?}\nendpoint = {:?}\napi_key_env = \"KEY\"\n\
              permissions = \"allow\"\n{readable}",
