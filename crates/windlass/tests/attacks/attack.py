@@ -8,7 +8,9 @@ import ctypes
 import json
 import os
 import socket
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 VICTIM = json.loads((Path(__file__).parent / "victim.json").read_text())
@@ -47,6 +49,26 @@ def report_exception(kind, error, trace):
 
 
 sys.excepthook = report_exception
+
+
+def start_survivor(*detach):
+    """Starts a process that should not outlive its turn, and waits until it has its name."""
+    subprocess.Popen(
+        [*detach, "bash", "-c", f"exec -a {SURVIVOR} sleep 300"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and not any(map(is_survivor, Path("/proc").glob("[0-9]*"))):
+        time.sleep(0.02)
+
+
+def is_survivor(process):
+    try:
+        return (process / "cmdline").read_bytes().startswith(SURVIVOR.encode())
+    except OSError:
+        return False
 
 
 def read(path):

@@ -24,6 +24,7 @@ pub(super) fn cases() -> Vec<Case> {
             group: "time",
             name: "reader gone",
             turns: vec![
+                turn("Say good morning.", say_action("Good morning.")),
                 turn("Wait.", Action::Hang),
                 turn("Say hello.", say_action("Hello.")),
             ],
@@ -52,15 +53,17 @@ async fn deadline(runner: &CaseRunner) -> CheckResult {
     log.expect_error(ErrorCode::Timeout)
 }
 
-/// Dropping the reader stops the turn: the session is soon free for another one.
+/// Dropping the reader stops the turn: the session is soon free for another one. It has a complete turn, because an agent
+/// that is stopped in its first turn may not have stored the session yet.
 async fn reader_gone(runner: &CaseRunner) -> CheckResult {
     let session = runner.new_session().await?;
-    let turn = runner.start(&session, 0).await?;
+    runner.run_turn_expecting_answer(&session, 0).await?;
+    let turn = runner.start(&session, 1).await?;
     runner.pause().await;
     drop(turn);
     let since = runner.now();
     loop {
-        match runner.agent().prompt(&session, runner.prompt(1)).await {
+        match runner.agent().prompt(&session, runner.prompt(2)).await {
             Ok(turn) => return runner.collect(turn).await.expect_answer("Hello."),
             Err(Error::SessionBusy { .. }) => runner.pause().await,
             Err(error) => return Err(CaseStop::Failed(format!("no turn was started: {error}"))),

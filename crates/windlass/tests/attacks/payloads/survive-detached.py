@@ -7,14 +7,7 @@ none: process tree is killed
 survives: yes
 """
 
-import subprocess
-
 import attack
 
-subprocess.Popen(
-    ["setsid", "setsid", "bash", "-c", f"exec -a {attack.SURVIVOR} sleep 300"],
-    stdin=subprocess.DEVNULL,
-    stdout=subprocess.DEVNULL,
-    stderr=subprocess.DEVNULL,
-)
+attack.start_survivor("setsid", "setsid")
 attack.changed("started a process")

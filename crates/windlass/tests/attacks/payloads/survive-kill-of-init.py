@@ -7,16 +7,10 @@ survives: yes
 """
 
 import os
-import subprocess
 
 import attack
 
-subprocess.Popen(
-    ["setsid", "bash", "-c", f"exec -a {attack.SURVIVOR} sleep 300"],
-    stdin=subprocess.DEVNULL,
-    stdout=subprocess.DEVNULL,
-    stderr=subprocess.DEVNULL,
-)
+attack.start_survivor("setsid")
 with open(f"/proc/{os.getppid()}/stat") as file:
     init = int(file.read().rsplit(")", 1)[1].split()[1])
 with open(f"/proc/{init}/comm") as file:
