@@ -234,43 +234,47 @@ async fn check_honest(project: &str) {
 }
 
 #[tokio::test]
-async fn real_pytest_tricks_are_caught() {
-    check_tricks("python").await;
-}
-
-#[tokio::test]
-async fn real_node_tricks_are_caught() {
-    check_tricks("node").await;
-}
-
-#[tokio::test]
-async fn real_cargo_tricks_are_caught() {
-    check_tricks("cargo").await;
-}
-
-#[tokio::test]
 async fn shell_tricks_are_caught() {
     check_tricks("shell").await;
 }
 
 #[tokio::test]
-async fn real_honest_pytest_changes_have_no_warning() {
-    check_honest("python").await;
-}
-
-#[tokio::test]
-async fn real_honest_node_changes_have_no_warning() {
-    check_honest("node").await;
-}
-
-#[tokio::test]
-async fn real_honest_cargo_changes_have_no_warning() {
-    check_honest("cargo").await;
-}
-
-#[tokio::test]
 async fn honest_shell_changes_have_no_warning() {
     check_honest("shell").await;
+}
+
+mod real {
+    use super::*;
+
+    #[tokio::test]
+    async fn pytest_tricks_are_caught() {
+        check_tricks("python").await;
+    }
+
+    #[tokio::test]
+    async fn node_tricks_are_caught() {
+        check_tricks("node").await;
+    }
+
+    #[tokio::test]
+    async fn cargo_tricks_are_caught() {
+        check_tricks("cargo").await;
+    }
+
+    #[tokio::test]
+    async fn honest_pytest_changes_have_no_warning() {
+        check_honest("python").await;
+    }
+
+    #[tokio::test]
+    async fn honest_node_changes_have_no_warning() {
+        check_honest("node").await;
+    }
+
+    #[tokio::test]
+    async fn honest_cargo_changes_have_no_warning() {
+        check_honest("cargo").await;
+    }
 }
 
 #[test]
