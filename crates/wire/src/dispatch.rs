@@ -8,7 +8,7 @@ use crate::{
     Dialect, ErrorKind, ModelError, ModelEvent, ModelRequest, ModelResponse, ResponseStyle, Route,
     WireError,
 };
-use crate::{chat, error, gemini, json, messages, ollama, responses};
+use crate::{chat, error, event, gemini, json, messages, ollama, responses};
 
 /// Calls a function of the API's module. Every module has the same ones:
 ///
@@ -65,7 +65,9 @@ impl Dialect {
     /// Parses the body of a complete response into events.
     pub fn parse_response(self, body: &[u8]) -> Result<Vec<ModelEvent>, ModelError> {
         let body = json::parse(body).map_err(ModelError::protocol)?;
-        dispatch!(self, decode(body))
+        let mut events: Vec<ModelEvent> = dispatch!(self, decode(body))?;
+        event::name_calls(&mut events);
+        Ok(events)
     }
 
     /// Renders the body of a complete response.

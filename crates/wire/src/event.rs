@@ -140,3 +140,14 @@ impl TokenUsage {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 }
+
+/// Gives an id to each call that the server sent without one: the result of a call is found by its id.
+pub(crate) fn name_calls(events: &mut [ModelEvent]) {
+    for event in events {
+        if let ModelEvent::ToolCallStart { index, id, .. } = event
+            && id.is_empty()
+        {
+            *id = format!("call_{index}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Streams: bytes to events for a client, events to bytes for a server.
 
 use crate::codec::{Decode, Encode};
+use crate::event::name_calls;
 use crate::frame::{ArraySplitter, FrameWriter, LineSplitter, SseSplitter};
 use crate::{Dialect, Framing, ModelError, ModelEvent, ResponseStyle};
 
@@ -85,6 +86,7 @@ impl StreamDecoder {
 
     /// Truncates the events after the terminal event, and turns a read error into the terminal event.
     fn finish_push(&mut self, read: Result<(), ModelError>, out: &mut Vec<ModelEvent>) {
+        name_calls(out);
         let over = out.iter().position(ModelEvent::is_terminal);
         if let Some(last) = over {
             out.truncate(last + 1);

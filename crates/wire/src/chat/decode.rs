@@ -118,13 +118,9 @@ impl Decoder {
         let index = known.unwrap_or(self.calls.len());
         if known.is_none() {
             self.calls.push(number);
-            let id = match text(call, "id") {
-                "" => format!("call_{index}"),
-                id => id.to_owned(),
-            };
             out.push(ModelEvent::ToolCallStart {
                 index,
-                id,
+                id: text(call, "id").to_owned(),
                 name: text(inner, "name").to_owned(),
                 kind,
                 signature: None,
