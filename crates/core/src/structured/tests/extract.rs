@@ -251,6 +251,8 @@ proptest! {
         } else {
             format!("{before}{json}{after}")
         };
+        // In quotes, the whole answer may be one JSON string.
+        prop_assume!(!serde_json::from_str::<Value>(&text).is_ok_and(|value| value.is_string()));
         prop_assert_eq!(extract(&text, false).unwrap(), object.clone());
         prop_assert_eq!(extract(&text, true).unwrap(), object);
     }
