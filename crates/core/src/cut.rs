@@ -21,7 +21,8 @@ pub(crate) fn cut_with_mark(text: String, max_len: usize, mark: fn(u64) -> Strin
     [&text[..head], &mark, &text[tail..]].concat()
 }
 
-/// Returns the length of a removed part. Text that was cut before has a mark in it, which counts as what it stands for.
+/// Returns the length of a removed part. Text that was cut before has a mark in it, which counts as the bytes that it
+/// replaced.
 fn missing_bytes(part: &str) -> u64 {
     let marks = part.match_indices(" bytes cut").filter_map(|(end, _)| {
         let digits = part[..end].trim_end_matches(|c: char| c.is_ascii_digit());

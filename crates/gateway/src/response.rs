@@ -131,7 +131,7 @@ impl StreamBody {
         self.response.writer.write_event(event)
     }
 
-    /// Writes the next event, or a sign of life after the idle time.
+    /// Writes the next event, or a keep-alive after the idle time.
     async fn wait_and_write(&mut self) -> Vec<u8> {
         let quiet = self.response.clock.sleep(self.quiet);
         let event = tokio::select! {

@@ -29,6 +29,8 @@ fn completed(script: &str) -> TaskHarness {
     harness.json(&["task", "add", "Do it", "--json"]);
     let run = harness.run(&["worker", "--once"]);
     assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    let needs_review = run.stderr.contains("task 1 needs review");
+    assert_eq!(needs_review, script == HOSTILE, "{}", run.stderr);
     harness
 }
 

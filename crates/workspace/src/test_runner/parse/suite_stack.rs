@@ -14,8 +14,7 @@ impl SuiteStack {
     pub(super) fn enter(&mut self, indent: usize, title: &str) {
         self.leave(indent);
         self.0.truncate(MAX_DEPTH);
-        let title = title.chars().take(MAX_TITLE_CHARS).collect();
-        self.0.push((indent, title));
+        self.0.push((indent, shorten(title)));
     }
 
     /// Returns the full name of a case: the titles of its suites, then its own.
@@ -27,8 +26,9 @@ impl SuiteStack {
     /// Leaves the suite with this indentation and title, if it is open, and returns its full name.
     pub(super) fn close(&mut self, indent: usize, title: &str) -> Option<String> {
         self.leave(indent + 1);
-        let is_open = |(outer, name): &mut (usize, String)| *outer == indent && name == title;
-        let (_, title) = self.0.pop_if(is_open)?;
+        let title = shorten(title);
+        let is_open = |(outer, name): &mut (usize, String)| *outer == indent && *name == title;
+        self.0.pop_if(is_open)?;
         Some(self.join(&title))
     }
 
@@ -40,6 +40,11 @@ impl SuiteStack {
         let suites = self.0.iter().map(|(_, name)| name.as_str());
         suites.chain([title]).collect::<Vec<_>>().join(" > ")
     }
+}
+
+/// Returns a title of limited length.
+fn shorten(title: &str) -> String {
+    title.chars().take(MAX_TITLE_CHARS).collect()
 }
 
 /// Returns the number of bytes before the first character that is not a space.
@@ -56,5 +61,33 @@ pub(super) fn without_time(title: &str) -> &str {
     match title.rsplit_once(" (") {
         Some((title, time)) if is_time(time) => title,
         _ => title,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suite_with_a_long_title_is_closed() {
+        let title = "é".repeat(MAX_TITLE_CHARS + 1);
+        let mut suites = SuiteStack::default();
+        suites.enter(0, "outer");
+        suites.enter(2, &title);
+        assert!(suites.case_name(4, "case").ends_with("é > case"));
+        let name = suites.close(2, &title).unwrap();
+        assert_eq!(name, format!("outer > {}", shorten(&title)));
+        assert_eq!(suites.case_name(2, "next"), "outer > next");
+        assert_eq!(suites.close(2, "other"), None);
+    }
+
+    #[test]
+    fn only_a_time_is_removed_from_a_title() {
+        for title in ["a (138 ms)", "a (138ms)", "a (1.2 s)"] {
+            assert_eq!(without_time(title), "a");
+        }
+        for title in ["a (b ms)", "a (2 cases)", "a"] {
+            assert_eq!(without_time(title), title);
+        }
     }
 }
