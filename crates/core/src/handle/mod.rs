@@ -219,7 +219,6 @@ impl AgentHandle {
             limits: inner.limits,
             masker: inner.masker.clone(),
             session: id.clone(),
-            id: turn,
             running,
         };
         tokio::spawn(work.run(prompt, sender).instrument(span));

@@ -1,5 +1,6 @@
 //! The receiving end of a turn.
 
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -7,12 +8,16 @@ use std::task::{Context, Poll, ready};
 use futures::{Stream, StreamExt};
 use tokio::sync::mpsc;
 
+use super::sender::SentEvent;
+use crate::limits::EVENT_QUEUE;
 use crate::{AgentEvent, Clock, Envelope, Error, ErrorCode, SessionId, TurnId};
 
 /// The events of one turn, in order. The last one is terminal. Dropping the receiver stops the turn.
 #[derive(Debug)]
 pub struct EventReceiver {
-    receiver: mpsc::Receiver<Envelope>,
+    receiver: mpsc::Receiver<SentEvent>,
+    /// Events that arrived together, the last one first: so a turn that waits is woken once for all of them.
+    received: Vec<SentEvent>,
     clock: Arc<dyn Clock>,
     session: SessionId,
     turn: TurnId,
@@ -22,13 +27,14 @@ pub struct EventReceiver {
 
 impl EventReceiver {
     pub(super) fn new(
-        receiver: mpsc::Receiver<Envelope>,
+        receiver: mpsc::Receiver<SentEvent>,
         clock: Arc<dyn Clock>,
         session: SessionId,
         turn: TurnId,
     ) -> Self {
         Self {
             receiver,
+            received: Vec::new(),
             clock,
             session,
             turn,
@@ -39,7 +45,8 @@ impl EventReceiver {
 
     /// Returns the next event, or `None` after the terminal event.
     pub async fn recv(&mut self) -> Option<AgentEvent> {
-        self.recv_envelope().await.map(|envelope| envelope.event)
+        let sent = poll_fn(|cx| self.poll_sent(cx)).await?;
+        Some(sent.event.event)
     }
 
     /// Returns the next event with its number, time and source line.
@@ -61,19 +68,34 @@ impl EventReceiver {
         self.turn
     }
 
+    fn poll_sent(&mut self, cx: &mut Context<'_>) -> Poll<Option<SentEvent>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        if self.received.is_empty() {
+            ready!(
+                self.receiver
+                    .poll_recv_many(cx, &mut self.received, EVENT_QUEUE)
+            );
+            self.received.reverse();
+        }
+        let sent = self.received.pop();
+        let sent = sent.unwrap_or_else(|| self.orphaned_event());
+        self.seen = sent.seq;
+        self.ended = sent.event.event.is_terminal();
+        Poll::Ready(Some(sent))
+    }
+
     /// Creates the terminal event for a turn with a dropped task, as happens when a runtime shuts down.
-    fn orphaned_event(&self) -> Envelope {
+    fn orphaned_event(&self) -> SentEvent {
         let error = Error::agent(
             ErrorCode::SessionOrphaned,
             "the turn was abandoned: its runtime is shutting down",
         );
-        Envelope {
+        SentEvent {
             seq: self.seen + 1,
             at: self.clock.now(),
-            session: self.session.clone(),
-            turn: self.turn,
-            event: error.into(),
-            raw: None,
+            event: AgentEvent::from(error).into(),
         }
     }
 }
@@ -82,12 +104,14 @@ impl Stream for EventReceiver {
     type Item = Envelope;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Envelope>> {
-        if self.ended {
-            return Poll::Ready(None);
-        }
-        let envelope = ready!(self.receiver.poll_recv(cx)).unwrap_or_else(|| self.orphaned_event());
-        self.seen = envelope.seq;
-        self.ended = envelope.event.is_terminal();
-        Poll::Ready(Some(envelope))
+        let sent = ready!(self.poll_sent(cx));
+        Poll::Ready(sent.map(|sent| Envelope {
+            seq: sent.seq,
+            at: sent.at,
+            session: self.session.clone(),
+            turn: self.turn,
+            event: sent.event.event,
+            raw: sent.event.raw,
+        }))
     }
 }

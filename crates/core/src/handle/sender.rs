@@ -9,36 +9,38 @@ use super::sequence::EventSequencer;
 use super::truncate;
 use super::turn_end::TurnEnd;
 use crate::mask::MaskedStream;
-use crate::{BackendEvent, Clock, Envelope, Masker, SessionId, TurnId};
+use crate::{BackendEvent, Clock, Masker, Timestamp};
+
+/// An event for the receiver, which knows the session and the turn.
+#[derive(Debug)]
+pub(super) struct SentEvent {
+    pub(super) seq: u64,
+    pub(super) at: Timestamp,
+    pub(super) event: BackendEvent,
+}
 
 /// Masks, normalizes, numbers, timestamps and counts events, then sends them.
 pub(super) struct EventSender {
     masked: MaskedStream,
     sequencer: EventSequencer,
     clock: Arc<dyn Clock>,
-    session: SessionId,
-    turn: TurnId,
     seq: u64,
     bytes: u64,
     queue: VecDeque<BackendEvent>,
-    sender: mpsc::Sender<Envelope>,
+    sender: mpsc::Sender<SentEvent>,
 }
 
 impl EventSender {
     pub(super) fn new(
         clock: Arc<dyn Clock>,
-        session: SessionId,
-        turn: TurnId,
         event_bytes: usize,
         masker: Masker,
-        sender: mpsc::Sender<Envelope>,
+        sender: mpsc::Sender<SentEvent>,
     ) -> Self {
         Self {
             masked: MaskedStream::new(masker),
-            sequencer: EventSequencer::new(event_bytes),
+            sequencer: EventSequencer::new(event_bytes, Arc::clone(&clock)),
             clock,
-            session,
-            turn,
             seq: 0,
             bytes: 0,
             queue: VecDeque::new(),
@@ -52,7 +54,7 @@ impl EventSender {
     }
 
     /// Returns the channel, so that the caller can detect a dropped receiver.
-    pub(super) fn channel(&self) -> mpsc::Sender<Envelope> {
+    pub(super) fn channel(&self) -> mpsc::Sender<SentEvent> {
         self.sender.clone()
     }
 
@@ -71,10 +73,9 @@ impl EventSender {
 
     /// Masks and orders an event, and adds it to the queue.
     fn enqueue(&mut self, event: BackendEvent) {
-        for event in self.masked.push(event) {
-            let now = self.clock.elapsed();
-            self.sequencer.push(event, now, &mut self.queue);
-        }
+        let (sequencer, queue) = (&mut self.sequencer, &mut self.queue);
+        self.masked
+            .push(event, |event| sequencer.push(event, queue));
     }
 
     /// Sends the queued events. Cancel-safe: events not yet sent stay in the queue.
@@ -83,17 +84,14 @@ impl EventSender {
             let Ok(permit) = self.sender.reserve().await else {
                 return Err(TurnEnd::ReceiverDropped);
             };
-            let Some(queued) = self.queue.pop_front() else {
+            let Some(event) = self.queue.pop_front() else {
                 break;
             };
             self.seq += 1;
-            permit.send(Envelope {
+            permit.send(SentEvent {
                 seq: self.seq,
                 at: self.clock.now(),
-                session: self.session.clone(),
-                turn: self.turn,
-                event: queued.event,
-                raw: queued.raw,
+                event,
             });
         }
         Ok(())

@@ -5,16 +5,19 @@
 //! their meaning is clear, and otherwise emitted as a `Custom` event. No event is dropped.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::truncate;
-use crate::{AgentEvent, BackendEvent};
+use crate::{AgentEvent, BackendEvent, Clock};
 
 /// The state of a turn: its open and recently ended tools.
 #[derive(Debug)]
 pub(super) struct EventSequencer {
+    /// Only tools are timed: most events are text, and read no clock.
+    clock: Arc<dyn Clock>,
     open: Vec<OpenTool>,
     ended: Vec<String>,
     event_bytes: usize,
@@ -48,8 +51,9 @@ const MAX_OPEN_TOOLS: usize = 256;
 const NAME_BYTES: usize = 1024;
 
 impl EventSequencer {
-    pub(super) fn new(event_bytes: usize) -> Self {
+    pub(super) fn new(event_bytes: usize, clock: Arc<dyn Clock>) -> Self {
         Self {
+            clock,
             open: Vec::new(),
             ended: Vec::new(),
             event_bytes,
@@ -57,16 +61,14 @@ impl EventSequencer {
     }
 
     /// Appends the event to `out` in a valid form, together with any events that must precede it.
-    pub(super) fn push(
-        &mut self,
-        backend_event: BackendEvent,
-        now: Duration,
-        out: &mut VecDeque<BackendEvent>,
-    ) {
+    pub(super) fn push(&mut self, backend_event: BackendEvent, out: &mut VecDeque<BackendEvent>) {
+        if self.is_valid_text(&backend_event) {
+            return out.push_back(backend_event);
+        }
         let BackendEvent { event, raw } = backend_event;
         let first = out.len();
         if event.is_terminal() {
-            self.close_open_tools(now, "the turn ended before the tool did", out);
+            self.close_open_tools("the turn ended before the tool did", out);
         }
         match event {
             AgentEvent::Text(text) => {
@@ -76,12 +78,12 @@ impl EventSequencer {
                 truncate::split_text(text, self.event_bytes, AgentEvent::Thought, out);
             }
             AgentEvent::ToolStart { id, name, input } => {
-                self.start(truncate_name(id), truncate_name(name), input, now, out);
+                self.start(truncate_name(id), truncate_name(name), input, out);
             }
             AgentEvent::ToolProgress { id, update } => {
                 self.progress(truncate_name(id), update, out)
             }
-            end @ AgentEvent::ToolEnd { .. } => self.end(end, now, out),
+            end @ AgentEvent::ToolEnd { .. } => self.end(end, out),
             other => out.push_back(other.into()),
         }
         for queued in out.range_mut(first..) {
@@ -93,26 +95,26 @@ impl EventSequencer {
         }
     }
 
+    /// Returns `true` for a piece of text within the limits, as most events are.
+    fn is_valid_text(&self, event: &BackendEvent) -> bool {
+        let raw_len = event.raw.as_ref().map_or(0, String::len);
+        match &event.event {
+            AgentEvent::Text(text) | AgentEvent::Thought(text) => {
+                text.len().max(raw_len) <= truncate::max_text(self.event_bytes)
+            }
+            _ => false,
+        }
+    }
+
     /// Ends every open tool with the given reason.
-    pub(super) fn close_open_tools(
-        &mut self,
-        now: Duration,
-        why: &str,
-        out: &mut VecDeque<BackendEvent>,
-    ) {
+    fn close_open_tools(&mut self, why: &str, out: &mut VecDeque<BackendEvent>) {
+        let now = self.clock.elapsed();
         for tool in self.open.drain(..) {
             out.push_back(tool.unfinished(now, why).into());
         }
     }
 
-    fn start(
-        &mut self,
-        id: String,
-        name: String,
-        input: Value,
-        now: Duration,
-        out: &mut VecDeque<BackendEvent>,
-    ) {
+    fn start(&mut self, id: String, name: String, input: Value, out: &mut VecDeque<BackendEvent>) {
         if self.open.iter().any(|tool| tool.id == id) {
             // Some agents announce a tool twice, the second time with its complete input.
             let update = json!({ "name": name, "input": input });
@@ -120,6 +122,7 @@ impl EventSequencer {
             return;
         }
         self.ended.retain(|ended| *ended != id);
+        let now = self.clock.elapsed();
         if self.open.len() == MAX_OPEN_TOOLS {
             let oldest = self.open.remove(0);
             let why = "too many tools are open";
@@ -143,7 +146,7 @@ impl EventSequencer {
         out.push_back(event.into());
     }
 
-    fn end(&mut self, event: AgentEvent, now: Duration, out: &mut VecDeque<BackendEvent>) {
+    fn end(&mut self, event: AgentEvent, out: &mut VecDeque<BackendEvent>) {
         let AgentEvent::ToolEnd {
             id,
             name,
@@ -162,7 +165,7 @@ impl EventSequencer {
         }
         if !self.open.iter().any(|tool| tool.id == id) {
             // Some agents report only ends: add the start.
-            self.start(id.clone(), name.clone(), Value::Null, now, out);
+            self.start(id.clone(), name.clone(), Value::Null, out);
         }
         let Some(at) = self.open.iter().position(|tool| tool.id == id) else {
             return;
@@ -179,7 +182,7 @@ impl EventSequencer {
             success,
             // Most agents do not report the duration of a tool: measure it.
             duration_ms: match duration_ms {
-                0 => millis(now.saturating_sub(tool.since)),
+                0 => millis(self.clock.elapsed().saturating_sub(tool.since)),
                 reported => reported,
             },
         };

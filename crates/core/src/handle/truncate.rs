@@ -127,6 +127,11 @@ fn truncate(text: &mut String, limit: usize) {
     *text = truncate_text(std::mem::take(text), limit);
 }
 
+/// Returns the length of the longest text in an event under the limit.
+pub(super) fn max_text(limit: usize) -> usize {
+    limit.saturating_sub(64).max(4)
+}
+
 /// Splits text into events under the limit. No text is lost.
 pub(super) fn split_text(
     text: String,
@@ -134,7 +139,7 @@ pub(super) fn split_text(
     to_event: impl Fn(String) -> AgentEvent,
     out: &mut VecDeque<BackendEvent>,
 ) {
-    let size = limit.saturating_sub(64).max(4);
+    let size = max_text(limit);
     if text.len() <= size {
         out.push_back(to_event(text).into());
         return;

@@ -1,19 +1,19 @@
 //! One turn, from prompt to terminal event.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use futures::StreamExt;
-use futures::future::{self, BoxFuture, FutureExt};
+use futures::future;
 use tokio::sync::mpsc;
 
-use super::sender::EventSender;
+use super::sender::{EventSender, SentEvent};
 use super::turn_end::TurnEnd;
 use super::{TurnGuard, unwind};
 use crate::limits::TurnLimits;
-use crate::{
-    AgentBackend, AgentEvent, Clock, Envelope, EventStream, Masker, Prompt, SessionId, TurnId,
-};
+use crate::{AgentBackend, AgentEvent, Clock, EventStream, Masker, Prompt, SessionId};
 
 /// The state of a turn, owned by its task.
 pub(super) struct TurnTask {
@@ -23,19 +23,16 @@ pub(super) struct TurnTask {
     pub(super) limits: TurnLimits,
     pub(super) masker: Masker,
     pub(super) session: SessionId,
-    pub(super) id: TurnId,
     pub(super) running: TurnGuard,
 }
 
 impl TurnTask {
-    pub(super) async fn run(mut self, mut prompt: Prompt, sender: mpsc::Sender<Envelope>) {
+    pub(super) async fn run(mut self, mut prompt: Prompt, sender: mpsc::Sender<SentEvent>) {
         if let Some(limit) = prompt.timeout.take() {
             self.limits.deadline = limit;
         }
         let mut out = EventSender::new(
             Arc::clone(&self.clock),
-            self.session.clone(),
-            self.id,
             self.limits.event_bytes,
             self.masker.clone(),
             sender,
@@ -104,15 +101,16 @@ impl TurnTask {
             if let Err(end) = out.flush().await {
                 return end;
             }
-            let stalled: BoxFuture<'_, ()> = match stall {
-                Some(limit) => self.clock.sleep(limit),
-                None => future::pending().boxed(),
-            };
-            let next = tokio::select! {
-                next = unwind::catch_async(stream.next()) => next,
-                () = stalled => {
-                    return TurnEnd::TimedOut("waiting for the next event", stall.unwrap_or_default());
-                }
+            let mut next = pin!(unwind::catch_async(stream.next()));
+            // An event that is ready needs no timer.
+            let next = match futures::poll!(&mut next) {
+                Poll::Ready(next) => next,
+                Poll::Pending => tokio::select! {
+                    next = next => next,
+                    () = self.stalled(stall) => {
+                        return TurnEnd::TimedOut("waiting for the next event", stall.unwrap_or_default());
+                    }
+                },
             };
             match next {
                 Ok(Some(event)) if event.event.is_terminal() => {
@@ -126,6 +124,14 @@ impl TurnTask {
                 Ok(None) => return TurnEnd::MissingTerminal,
                 Err(panic) => return TurnEnd::Failed(panic.into_error(self.name)),
             }
+        }
+    }
+
+    /// Waits for the limit between two events, if there is one.
+    async fn stalled(&self, limit: Option<Duration>) {
+        match limit {
+            Some(limit) => self.clock.sleep(limit).await,
+            None => future::pending().await,
         }
     }
 

@@ -115,6 +115,15 @@ impl Masker {
         }
     }
 
+    /// Returns the bytes with all secrets masked, or `None` if they contain none.
+    pub fn bytes(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let patterns = self.patterns.as_ref()?;
+        patterns.automaton.is_match(bytes).then(|| {
+            let replacements = &patterns.replacements;
+            patterns.automaton.replace_all_bytes(bytes, replacements)
+        })
+    }
+
     /// Masks a string in place.
     pub fn string(&self, text: &mut String) {
         if let Cow::Owned(masked) = self.text(text) {

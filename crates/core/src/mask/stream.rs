@@ -38,14 +38,13 @@ impl MaskedStream {
         }
     }
 
-    /// Returns the events to send now: held text, then the event, masked.
-    pub(crate) fn push(&mut self, event: BackendEvent) -> impl Iterator<Item = BackendEvent> {
-        let (first, second) = if self.masker.is_empty() {
-            (None, Some(event))
-        } else {
-            self.mask(event)
-        };
-        first.into_iter().chain(second)
+    /// Calls `send` with the events to send now: held text, then the event, masked.
+    pub(crate) fn push(&mut self, event: BackendEvent, mut send: impl FnMut(BackendEvent)) {
+        if self.masker.is_empty() {
+            return send(event);
+        }
+        let (first, second) = self.mask(event);
+        first.into_iter().chain(second).for_each(send);
     }
 
     fn mask(

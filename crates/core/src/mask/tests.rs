@@ -51,7 +51,9 @@ fn p19_values_errors_and_field_names_are_masked() {
 
 fn send(stream: &mut MaskedStream, event: AgentEvent, raw: Option<&str>) -> Vec<BackendEvent> {
     let raw = raw.map(str::to_owned);
-    stream.push(BackendEvent { event, raw }).collect()
+    let mut sent = Vec::new();
+    stream.push(BackendEvent { event, raw }, |event| sent.push(event));
+    sent
 }
 
 /// Returns the text of all events.
