@@ -1,16 +1,16 @@
 //! The answer to one request, from its permit to its trace.
 
+use windlass_core::TraceNode;
+use windlass_wire::Dialect;
+
 use crate::job::RequestJob;
 use crate::trace::RequestTrace;
 use crate::{native, text};
 
 /// Responds, cleans up and saves the trace.
 pub(crate) async fn answer(job: RequestJob) {
-    let mut request_trace = RequestTrace::start(
-        job.client.clock(),
-        &format!("request ({})", job.dialect),
-        &job.served.name,
-    );
+    let mut request_trace =
+        RequestTrace::start(job.client.clock(), &endpoint(job.dialect), &job.served.name);
     let result = match &job.served.native {
         Some(native) => native::answer(&job, native.as_ref(), &mut request_trace).await,
         None => text::answer(&job, &mut request_trace).await,
@@ -20,16 +20,32 @@ pub(crate) async fn answer(job: RequestJob) {
         Err(reason) => Some(job.abort(reason).await),
     };
     let root = request_trace.finish(error);
-    let status = root.error.as_ref().map(|error| error.code.as_str());
-    tracing::info!(
-        trace = job.id,
-        agent = job.served.name,
-        model = job.request.model,
-        dialect = %job.dialect,
-        ms = root.duration_ms,
-        error = status,
-        "request completed"
+    log_end(
+        &job.id,
+        &job.served.name,
+        &job.request.model,
+        job.dialect,
+        &root,
     );
     drop(job.permit);
     job.state.traces.save(job.id, root).await;
+}
+
+/// Returns the name of a request in its trace.
+pub(crate) fn endpoint(dialect: Dialect) -> String {
+    format!("request ({dialect})")
+}
+
+/// Logs the end of a request.
+pub(crate) fn log_end(id: &str, agent: &str, model: &str, dialect: Dialect, root: &TraceNode) {
+    let error = root.error.as_ref().map(|error| error.code.as_str());
+    tracing::info!(
+        trace = id,
+        agent,
+        model,
+        %dialect,
+        ms = root.duration_ms,
+        error,
+        "request completed"
+    );
 }

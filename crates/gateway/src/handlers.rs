@@ -10,15 +10,19 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use windlass_agents::model::RelayCall;
+use windlass_core::TraceCollector;
 use windlass_wire::model_list::{self, ModelEntry};
 use windlass_wire::{Dialect, ErrorKind, ModelError, ModelRequest, ResponseWriter, Route};
 
-use crate::answer::answer;
+use crate::answer::{answer, endpoint};
 use crate::client::ClientSender;
 use crate::job::RequestJob;
+use crate::relay::RelayedRequest;
 use crate::response::EventResponse;
 use crate::state::ApiState;
+use crate::trace::RequestTrace;
 use crate::{ModelInfo, ServedModel, errors, validate};
 
 /// The header with the trace id of a response.
@@ -50,11 +54,11 @@ async fn read_request(
     route: &Route,
     headers: &HeaderMap,
     body: Body,
-) -> Result<(ModelRequest, usize), ModelError> {
+) -> Result<(ModelRequest, Bytes), ModelError> {
     let body = read(state, headers, body).await?;
     let request = route.parse_request(&body)?;
     validate::validate_request(&request)?;
-    Ok((request, body.len()))
+    Ok((request, body))
 }
 
 /// Reads the body of a request, within its limits.
@@ -80,7 +84,7 @@ pub(crate) async fn read(
     }
 }
 
-/// Finds the model and starts the job.
+/// Finds the model and responds, with the headers that name the trace and the agent.
 async fn start(
     state: &Arc<ApiState>,
     route: &Route,
@@ -95,6 +99,68 @@ async fn start(
     let permit = permit.map_err(|_| errors::too_many_requests(state.limits.concurrent))?;
     let id = uuid::Uuid::new_v4().simple().to_string();
     let headers = [(TRACE, id.clone()), (AGENT, served.name.clone())];
+    let result = match relay(state, route, &served, request, (id, permit)) {
+        Ok((relayed, call, streams)) => relayed.respond(call, streams).await,
+        Err((request, (id, permit))) => translate(state, route, served, *request, id, permit).await,
+    };
+    let mut response = result.unwrap_or_else(|error| errors::render(route.dialect, &error));
+    for (header, value) in headers {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().insert(header, value);
+        }
+    }
+    Ok(response)
+}
+
+/// The id and the permit of a request.
+type Admitted = (String, OwnedSemaphorePermit);
+
+/// Starts to relay the response of a model as it is. Returns everything if it must be translated.
+fn relay(
+    state: &Arc<ApiState>,
+    route: &Route,
+    served: &ServedModel,
+    request: ModelRequest,
+    admitted: Admitted,
+) -> Result<(RelayedRequest, RelayCall, bool), (Box<ModelRequest>, Admitted)> {
+    let request = Box::new(request);
+    let Some(native) = &served.native else {
+        return Err((request, admitted));
+    };
+    let nodes = TraceCollector::default();
+    let trace = RequestTrace::start(&state.clock, &endpoint(route.dialect), &served.name);
+    let writer = ResponseWriter::new(route, &request, state.clock.now().0 / 1000);
+    let (streams, model) = (request.stream, request.model.clone());
+    let call = match native.relay(request, &nodes) {
+        Ok(call) => call,
+        Err(request) => return Err((request, admitted)),
+    };
+    let (id, permit) = admitted;
+    let relayed = RelayedRequest {
+        id,
+        agent: served.name.clone(),
+        model,
+        dialect: route.dialect,
+        state: Arc::clone(state),
+        active: state.track_request(),
+        permit,
+        trace,
+        nodes,
+        writer,
+        time_limit: served.agent.limits().deadline,
+    };
+    Ok((relayed, call, streams))
+}
+
+/// Starts the job of a request, and responds with its events.
+async fn translate(
+    state: &Arc<ApiState>,
+    route: &Route,
+    served: ServedModel,
+    request: ModelRequest,
+    id: String,
+    permit: OwnedSemaphorePermit,
+) -> Result<Response, ModelError> {
     let (sender, events) = mpsc::channel(EVENT_QUEUE);
     let clock = Arc::clone(&state.clock);
     let writer = ResponseWriter::new(route, &request, clock.now().0 / 1000);
@@ -114,18 +180,11 @@ async fn start(
         drop(active);
     });
     let events = EventResponse::new(events, clock, writer);
-    let result = if streams {
+    if streams {
         events.streamed(state.limits).await
     } else {
         events.into_response().await
-    };
-    let mut response = result.unwrap_or_else(|error| errors::render(route.dialect, &error));
-    for (header, value) in headers {
-        if let Ok(value) = HeaderValue::from_str(&value) {
-            response.headers_mut().insert(header, value);
-        }
     }
-    Ok(response)
 }
 
 /// Estimates the number of tokens of a request. Only the model knows the exact number, and it is not called.
@@ -133,10 +192,10 @@ pub(crate) async fn count_tokens(State(state): State<Arc<ApiState>>, request: Re
     let (head, body) = request.into_parts();
     let route = Route::for_dialect(Dialect::Messages);
     let counted = read_request(&state, &route, &head.headers, body).await;
-    let counted = counted.and_then(|(request, bytes)| {
+    let counted = counted.and_then(|(request, body)| {
         let found = state.find(&request.model);
         found.map_err(|error| ModelError::from(&error))?;
-        Ok(json!({ "input_tokens": bytes.div_ceil(TOKEN_BYTES) }))
+        Ok(json!({ "input_tokens": body.len().div_ceil(TOKEN_BYTES) }))
     });
     match counted {
         Ok(body) => Json(body).into_response(),

@@ -28,27 +28,17 @@ pub(crate) struct RequestJob {
 impl RequestJob {
     /// Sends the error to the client if it is still connected, and returns the error for the trace.
     pub(crate) async fn abort(&self, reason: AbortReason) -> TraceError {
-        let trace_error = |code, message: String| TraceError { code, message };
         let error = match reason {
-            AbortReason::ClientGone => {
-                let message = format!("the client disconnected ({CLIENT_CLOSED_REQUEST})");
-                tracing::info!(
-                    trace = self.id,
-                    status = CLIENT_CLOSED_REQUEST,
-                    "the client disconnected"
-                );
-                return trace_error(ErrorCode::Cancelled, message);
-            }
+            AbortReason::ClientGone => return client_gone(&self.id),
             AbortReason::ShuttingDown => {
                 ModelError::new(ErrorKind::Overloaded, "the server is shutting down")
             }
             AbortReason::Failed(error) => error,
         };
-        let code = error_code(&error);
-        let message = format!("{} ({})", error.message, error.status);
+        let trace = trace_error(&error);
         // A client that has disconnected does not need the error.
         let _ = self.client.send(ModelEvent::Error(error)).await;
-        trace_error(code, message)
+        trace
     }
 
     /// Returns the start event of the response, with the requested model name.
@@ -62,6 +52,24 @@ impl RequestJob {
             id: format!("{prefix}{}", self.id),
             model: self.request.model.clone(),
         }
+    }
+}
+
+/// Logs that the client disconnected, and returns the error for the trace.
+pub(crate) fn client_gone(id: &str) -> TraceError {
+    let status = CLIENT_CLOSED_REQUEST;
+    tracing::info!(trace = id, status, "the client disconnected");
+    TraceError {
+        code: ErrorCode::Cancelled,
+        message: format!("the client disconnected ({status})"),
+    }
+}
+
+/// Returns the error for the trace.
+pub(crate) fn trace_error(error: &ModelError) -> TraceError {
+    TraceError {
+        code: error_code(error),
+        message: format!("{} ({})", error.message, error.status),
     }
 }
 

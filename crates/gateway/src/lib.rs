@@ -1,9 +1,10 @@
 //! Agents served as models over OpenAI-, Anthropic- and Ollama-compatible endpoints.
 //!
 //! ```text
-//! request ─► handlers ─► validate ─► ModelCatalog::find ─► job ─► native: messages and tools unchanged
-//!                                                           │  └► text: one prompt, new session, empty directory
-//! client ◄── response ◄── ResponseWriter ◄── events ◄───────┘
+//! request ─► handlers ─► validate ─► ModelCatalog::find ─┬► relay: the response of a model as it is ───────────► client
+//!                                                         └► job ─► native: messages and tools unchanged
+//!                                                            │  └► text: one prompt, new session, empty directory
+//! client ◄── response ◄── ResponseWriter ◄── events ◄────────┘
 //! ```
 //!
 //! Every request is a separate turn; nothing is stored between requests. An agent that accepts only text gets
@@ -25,6 +26,7 @@ mod limits;
 mod models;
 mod native;
 mod prompt;
+mod relay;
 mod request_dir;
 mod response;
 mod router;

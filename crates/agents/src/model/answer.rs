@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use windlass_core::{TraceCollector, TurnTrace};
 use windlass_wire::{ErrorKind, ModelError, ModelEvent, ModelRequest};
 
-use super::completion::EmbeddingCall;
+use super::completion::{EmbeddingCall, RelayCall};
 use super::traced::{TracedResponse, traced};
-use super::{CompletionModel, ModelAgent, ModelKind, mode};
+use super::{CompletionModel, ModelAgent, ModelKind, ToolMode, mode, relay};
 
 /// Dialect-specific fields that a caller may set. They only change how a model reasons. Fields that set a URL, a header
 /// or a key must not be added.
@@ -34,6 +34,14 @@ impl CompletionModel for ModelAgent {
         let trace = TurnTrace::start(&shared.clock, "answer", shared.kind.name());
         let step = TracedResponse::start(trace, nodes, shared.settings.prices());
         traced(ModelAgent::answer(self, request), step)
+    }
+
+    fn relay(
+        &self,
+        request: Box<ModelRequest>,
+        nodes: &TraceCollector,
+    ) -> Result<RelayCall, Box<ModelRequest>> {
+        relay::relay(self, request, nodes)
     }
 
     fn embed(&self, mut fields: Map<String, Value>) -> Option<EmbeddingCall> {
@@ -65,6 +73,13 @@ impl ModelAgent {
             let error = ModelError::new(ErrorKind::Authentication, error.to_string());
             return stream::iter([ModelEvent::Error(error)]).boxed();
         }
+        let tool_mode = self.prepare(&mut request);
+        mode::stream_request(&shared.client, tool_mode, request)
+    }
+
+    /// Sets what the settings decide, and removes what a caller must not set. Returns the tool mode.
+    pub(super) fn prepare(&self, request: &mut ModelRequest) -> ToolMode {
+        let shared = &self.shared;
         let model = shared
             .settings
             .model
@@ -82,6 +97,6 @@ impl ModelAgent {
         // A caller that waits for the whole answer gets it from one document, which costs half as much as a stream.
         request.stream &= shared.settings.stream;
         request.stream_usage = request.stream;
-        mode::stream_request(&shared.client, fit.tool_mode, request)
+        fit.tool_mode
     }
 }

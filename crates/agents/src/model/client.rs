@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use serde_json::Value;
@@ -88,7 +89,19 @@ impl ModelClient {
         }
     }
 
-    async fn send(&self, request: &ModelRequest) -> Result<ResponseBody, ModelError> {
+    /// Removes the key from a part of a response.
+    pub(super) fn bytes_without_key(&self, bytes: Bytes) -> Bytes {
+        let redacted = self.http.key().redact_bytes(&bytes);
+        redacted.map_or(bytes, Bytes::from)
+    }
+
+    /// Removes the key from an error: a provider may repeat it, also inside a stream.
+    pub(super) fn without_key(&self, mut error: ModelError) -> ModelError {
+        error.message = self.http.key().redact(error.message);
+        error
+    }
+
+    pub(super) async fn send(&self, request: &ModelRequest) -> Result<ResponseBody, ModelError> {
         let body = self.dialect.render_request(request);
         let path = self.dialect.path(request);
         tracing::debug!(
@@ -159,13 +172,10 @@ impl ResponseStream {
         Ok(())
     }
 
-    /// Redacts the key in an error event: a provider may echo it inside a stream too.
+    /// Removes the key from an error event.
     fn without_key(&self, event: ModelEvent) -> ModelEvent {
         match event {
-            ModelEvent::Error(mut error) => {
-                error.message = self.client.http.key().redact(error.message);
-                ModelEvent::Error(error)
-            }
+            ModelEvent::Error(error) => ModelEvent::Error(self.client.without_key(error)),
             other => other,
         }
     }

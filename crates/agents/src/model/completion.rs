@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
@@ -30,11 +31,29 @@ pub trait CompletionModel: Send + Sync {
         None
     }
 
+    /// Sends a request in the API that it came in, and relays the response as the server sends it. Returns the request if
+    /// the response must be translated.
+    fn relay(
+        &self,
+        request: Box<ModelRequest>,
+        nodes: &TraceCollector,
+    ) -> Result<RelayCall, Box<ModelRequest>> {
+        let _ = nodes;
+        Err(request)
+    }
+
     /// Answers the request without a trace.
     fn complete(&self, request: ModelRequest) -> BoxStream<'static, ModelEvent> {
         self.complete_traced(request, &TraceCollector::default())
     }
 }
+
+/// A request that is relayed. Dropping it ends the work.
+pub type RelayCall = BoxFuture<'static, Result<RelayedBody, ModelError>>;
+
+/// The body of a relayed response: complete frames of a stream, or one document. An error is the last item, and follows
+/// what was received before.
+pub type RelayedBody = BoxStream<'static, Result<Bytes, ModelError>>;
 
 /// A call for embeddings. Dropping it ends the work.
 pub type EmbeddingCall = BoxFuture<'static, Result<Value, ModelError>>;
@@ -82,15 +101,37 @@ impl CompletionModel for MaskedModel {
             .boxed()
     }
 
+    /// Only a whole document is relayed: a stream may contain a secret in parts, which is found after they are decoded.
+    fn relay(
+        &self,
+        request: Box<ModelRequest>,
+        nodes: &TraceCollector,
+    ) -> Result<RelayCall, Box<ModelRequest>> {
+        if request.stream && !self.masker.is_empty() {
+            return Err(request);
+        }
+        let nodes = nodes.with_masker(self.masker.clone());
+        let call = self.model.relay(request, &nodes)?;
+        let masker = self.masker.clone();
+        Ok(Box::pin(async move {
+            let body = call.await.map_err(|error| masked_error(&masker, error))?;
+            let masked = body.map(move |item| match item {
+                Ok(bytes) => Ok(masker.bytes(&bytes).map_or(bytes, Bytes::from)),
+                Err(error) => Err(masked_error(&masker, error)),
+            });
+            Ok(masked.boxed())
+        }))
+    }
+
     fn embed(&self, fields: Map<String, Value>) -> Option<EmbeddingCall> {
         let masker = self.masker.clone();
         let call = self.model.embed(fields)?;
-        let call = call.map(move |answer| {
-            answer.map_err(|mut error| {
-                masker.string(&mut error.message);
-                error
-            })
-        });
+        let call = call.map(move |answer| answer.map_err(|error| masked_error(&masker, error)));
         Some(call.boxed())
     }
+}
+
+fn masked_error(masker: &Masker, mut error: ModelError) -> ModelError {
+    masker.string(&mut error.message);
+    error
 }

@@ -43,6 +43,7 @@ mod mode;
 mod permission;
 mod prices;
 mod probe;
+mod relay;
 mod repeat;
 mod request;
 mod session;
@@ -60,7 +61,7 @@ use windlass_core::{DirAccess, Result, Tool, Toolbox};
 
 pub use agent::{ModelAgent, factory};
 pub(crate) use completion::with_completion_model;
-pub use completion::{CompletionModel, EmbeddingCall, completion_model};
+pub use completion::{CompletionModel, EmbeddingCall, RelayCall, RelayedBody, completion_model};
 pub use execute::{ExecSummary, execute, execute_in};
 pub use family::ModelFit;
 pub use kind::ModelKind;

@@ -256,7 +256,7 @@ async fn p11_error_inside_a_stream_is_reported_in_it() {
 
 #[tokio::test]
 async fn p5_client_disconnect_ends_the_turn() {
-    for stream in [false, true] {
+    let check = async |stream: bool| {
         let harness = ApiHarness::new().await;
         let more = json!({ "stream": stream });
         let (received, ()) = tokio::join!(harness.chat("echo", "wait", more), harness.turns(1));
@@ -268,7 +268,8 @@ async fn p5_client_disconnect_ends_the_turn() {
         assert_eq!(error.code, ErrorCode::Cancelled);
         assert!(error.message.contains("499"), "{error:?}");
         assert!(harness.remaining_dirs().is_empty());
-    }
+    };
+    tokio::join!(check(false), check(true));
 }
 
 #[tokio::test]
@@ -278,22 +279,21 @@ async fn idle_stream_sends_keep_alives() {
         quiet: Duration::from_millis(10),
         ..AgentApiLimits::default()
     };
-    let harness = ApiHarness::with(Vec::new(), limits).await;
-    let received = harness
-        .chat("echo", "wait", json!({ "stream": true }))
-        .await;
-    assert!(
-        received.body.contains("\n\n: keep-alive\n\n"),
-        "{received:?}"
-    );
+    // The agent of a harness waits in one turn at a time.
+    let first = ApiHarness::with(Vec::new(), limits).await;
+    let second = ApiHarness::with(Vec::new(), limits).await;
     let body = json!({ "model": "echo", "messages": [{ "role": "user", "content": "wait" }] });
-    let received = harness.post("/api/chat", &body).await;
-    let empty = received
-        .body
-        .lines()
+    let (chat, ollama) = tokio::join!(
+        first.chat("echo", "wait", json!({ "stream": true })),
+        second.post("/api/chat", &body),
+    );
+    assert!(chat.body.contains("\n\n: keep-alive\n\n"), "{chat:?}");
+    let lines: Vec<&str> = ollama.body.lines().collect();
+    let empty = lines
+        .iter()
         .filter(|line| line.contains("\"content\":\"\""));
-    assert!(empty.count() > 1, "{received:?}");
-    for line in received.body.lines() {
+    assert!(empty.count() > 1, "{ollama:?}");
+    for line in lines {
         serde_json::from_str::<Value>(line).unwrap();
     }
 }

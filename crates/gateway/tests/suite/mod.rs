@@ -10,6 +10,7 @@ mod curl;
 #[path = "../../../scripted/tests/suite/harness.rs"]
 mod harness;
 mod real_agent_api;
+mod relay;
 #[path = "../../../scripted/tests/suite/tools.rs"]
 mod tools;
 mod transcript_tools;

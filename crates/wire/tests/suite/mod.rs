@@ -6,5 +6,6 @@ mod errors;
 mod frames;
 mod golden;
 mod lenient;
+mod relay;
 mod requests;
 mod streams;

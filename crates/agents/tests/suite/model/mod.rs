@@ -13,5 +13,6 @@ mod needs_local_model;
 mod parallel;
 mod permission;
 mod redirect;
+mod relay;
 mod small;
 mod tools;
