@@ -19,9 +19,8 @@ use crate::{
     LandingResult, ResultStatus, Runner, StopSignals, TaskResult,
 };
 
-/// Minimum pause before the queue is checked again after it was empty, however often the store reports new
-/// events.
-const DEBOUNCE: Duration = Duration::from_millis(10);
+/// Minimum time between two checks of an empty queue, however often the store reports new events.
+const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 /// How long no task is claimed after an error of the store or the workspace.
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
 /// The number of failed claims in a row after which a worker that runs `once` ends.
@@ -163,9 +162,15 @@ impl Worker {
         let runner = Arc::clone(&self.runner);
         Box::pin(async move {
             let timeout = runner.settings.sweep;
+            let began = runner.clock.elapsed();
             match runner.store.wait_for_events(seen, timeout).await {
                 Ok(last) => {
-                    runner.clock.sleep(DEBOUNCE).await;
+                    // The first task after a quiet time starts immediately.
+                    let waited = runner.clock.elapsed().saturating_sub(began);
+                    let rest = MIN_CHECK_INTERVAL.saturating_sub(waited);
+                    if !rest.is_zero() {
+                        runner.clock.sleep(rest).await;
+                    }
                     last
                 }
                 Err(_) => {

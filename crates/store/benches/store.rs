@@ -1,8 +1,8 @@
-//! Measures how fast tasks are added and claimed: on SQLite compared with a bare loop on the same disk, and
-//! on PostgreSQL.
+//! Measures how fast tasks are added, claimed and finished, compared with bare inserts into the same database.
 //!
 //! Run `cargo bench -p windlass-store`, or for one database `cargo bench -p windlass-store -- sqlite`. The
-//! writes reach the disk: PostgreSQL runs with `fsync` on.
+//! writes reach the disk: PostgreSQL runs with `fsync` on. The last column is the ratio to bare inserts by as
+//! many clients (on SQLite, which has one writer, by one client).
 
 #![expect(
     clippy::unwrap_used,
@@ -20,10 +20,12 @@ use std::time::Duration;
 
 use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
-use windlass_core::{Clock, SystemClock};
+use windlass_core::{Clock, SystemClock, Usage};
 use windlass_store::{StoreSettings, open_with};
-use windlass_tasks::{Claim, NewProject, NewTask, ProjectId, TaskStore};
+use windlass_tasks::{Claim, NewProject, NewTask, Outcome, ProjectId, TaskStore};
 
+/// How many clients write at the same time.
+const CLIENTS: [usize; 2] = [1, 16];
 const PENDING: usize = 100_000;
 const CLAIMS: usize = 2_000;
 
@@ -38,24 +40,30 @@ fn main() {
             .any(|only| !only.starts_with('-') && only != name)
     };
     runtime.block_on(async {
-        let bare = bare(&dir.path().join("bare.db")).await;
-        println!("bare loop on SQLite, one by one, FULL   {bare:>9.0} /s   1.0");
-        let sqlite = format!("sqlite:{}/windlass.db", dir.path().display());
         if wanted("sqlite") {
-            measure("SQLite", &sqlite, bare).await;
+            let bare = bare_sqlite(&dir.path().join("bare.db")).await;
+            println!("SQLite: bare inserts                    {bare:>9.0} /s   1.00");
+            let url = format!("sqlite:{}/windlass.db", dir.path().display());
+            measure("SQLite", &url, [bare, bare]).await;
         }
         if wanted("postgres") {
             let settings = ["fsync=on", "full_page_writes=on"];
             let cluster = cluster::Cluster::start("bench", &settings);
             let database = cluster.database().await;
-            measure("PostgreSQL", &cluster.url(&database), bare).await;
+            let url = cluster.url(&database);
+            let mut bare = [0.0; 2];
+            for (bare, clients) in bare.iter_mut().zip(CLIENTS) {
+                *bare = bare_postgres(&cluster, &database, clients).await;
+                println!("PostgreSQL: bare inserts by {clients:>2} clients  {bare:>9.0} /s   1.00");
+            }
+            measure("PostgreSQL", &url, bare).await;
         }
     });
 }
 
-/// The baseline: one insert, one commit and one wait for the disk per task.
-async fn bare(path: &Path) -> f64 {
-    const COUNT: u32 = 500;
+/// One insert, one commit and one wait for the disk per row.
+async fn bare_sqlite(path: &Path) -> f64 {
+    const COUNT: u32 = 2_000;
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
@@ -72,11 +80,37 @@ async fn bare(path: &Path) -> f64 {
     rate(COUNT as usize, &clock)
 }
 
+/// One insert, one commit and one wait for the disk per row, on one connection per client.
+async fn bare_postgres(cluster: &cluster::Cluster, database: &str, clients: usize) -> f64 {
+    const COUNT: usize = 500;
+    let mut connections = Vec::new();
+    for _ in 0..clients {
+        let mut connection = cluster.connect(database).await;
+        let table = "CREATE TABLE IF NOT EXISTS bare \
+                     (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, title TEXT NOT NULL)";
+        sqlx::raw_sql(table).execute(&mut connection).await.unwrap();
+        connections.push(connection);
+    }
+    let clock = SystemClock::new();
+    let all = connections.into_iter().map(|mut connection| {
+        tokio::spawn(async move {
+            for _ in 0..COUNT {
+                let insert = sqlx::query("INSERT INTO bare (title) VALUES ($1)").bind("sell tea");
+                insert.execute(&mut connection).await.unwrap();
+            }
+        })
+    });
+    for client in futures::future::join_all(all).await {
+        client.unwrap();
+    }
+    rate(clients * COUNT, &clock)
+}
+
 fn rate(count: usize, clock: &SystemClock) -> f64 {
     count as f64 / clock.elapsed().as_secs_f64()
 }
 
-async fn measure(name: &str, url: &str, bare: f64) {
+async fn measure(name: &str, url: &str, bare: [f64; 2]) {
     let mut settings = StoreSettings::default();
     settings.query_timeout = Duration::from_secs(60);
     settings.commit_timeout = Duration::from_secs(60);
@@ -89,18 +123,24 @@ async fn measure(name: &str, url: &str, bare: f64) {
     };
     let project = store.add_project(project).await.unwrap().id;
 
-    for (clients, each) in [(1, 500), (64, 200)] {
+    for (clients, bare) in CLIENTS.into_iter().zip(bare) {
+        let each = 8_000 / clients.max(4);
         let rate = enqueue(&store, project, clients, each).await;
         let ratio = rate / bare;
-        println!("{name}: added durably by {clients:>2} clients {rate:>15.0} /s   {ratio:.1}");
+        println!("{name}: added by {clients:>2} clients {rate:>20.0} /s   {ratio:.2}");
+    }
+    for (clients, bare) in CLIENTS.into_iter().zip(bare) {
+        let each = 2_000 / clients;
+        let rate = claim_and_finish(&store, clients, each).await;
+        let ratio = rate / bare;
+        println!("{name}: claimed and finished by {clients:>2} {rate:>16.0} /s   {ratio:.2}");
     }
     let mut start = start_latencies(&store, &other, project).await;
     print_percentiles(
         &format!("{name}: from adding to its claim by an idle worker"),
         &mut start,
     );
-    let left = PENDING - 500 - 64 * 200;
-    for _ in 0..left / 1_000 {
+    for _ in 0..PENDING / 1_000 {
         let many = vec![NewTask::new(project, "sell tea"); 1_000];
         store.enqueue(many).await.unwrap();
     }
@@ -115,6 +155,30 @@ async fn measure(name: &str, url: &str, bare: f64) {
         &format!("{name}: a claim with {PENDING} waiting"),
         &mut claims,
     );
+}
+
+/// Runs loops that claim a task and complete it without any work.
+async fn claim_and_finish(store: &Arc<dyn TaskStore>, clients: usize, each: usize) -> f64 {
+    let clock = SystemClock::new();
+    let all = (0..clients).map(|_| {
+        let store = Arc::clone(store);
+        tokio::spawn(async move {
+            for _ in 0..each {
+                let claimed = store.claim(any()).await.unwrap().unwrap();
+                let outcome = Outcome::Completed {
+                    proof: None,
+                    branch: None,
+                    output: "done".to_owned(),
+                };
+                let usage = Usage::default();
+                store.finish(claimed.attempt, outcome, usage).await.unwrap();
+            }
+        })
+    });
+    for client in futures::future::join_all(all).await {
+        client.unwrap();
+    }
+    rate(clients * each, &clock)
 }
 
 fn print_percentiles(what: &str, times: &mut [Duration]) {
@@ -170,7 +234,7 @@ async fn start_latencies(
     let clock = SystemClock::new();
     let mut times = Vec::new();
     let mut seen = other.wait_for_events(0, Duration::ZERO).await.unwrap();
-    for _ in 0..100 {
+    for _ in 0..300 {
         let worker = {
             let other = Arc::clone(other);
             tokio::spawn(async move {

@@ -15,7 +15,6 @@ fn durable(stages: StageLabels) -> WriteOptions {
     WriteOptions {
         stages,
         durability: Durability::Durable,
-        task: None,
     }
 }
 

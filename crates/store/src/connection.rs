@@ -1,7 +1,7 @@
 //! A connection to either database, and the state of its transaction.
 
 use sqlx::pool::PoolConnection;
-use sqlx::{Postgres, Sqlite};
+use sqlx::{Connection as _, Postgres, Sqlite};
 use windlass_core::Timestamp;
 use windlass_tasks::{Broadcast, StoreError, StoreResult};
 
@@ -29,6 +29,8 @@ pub(crate) struct DbConnection {
     wrote: bool,
     /// Set when a statement failed; `true` if a retry may help.
     failed: Option<bool>,
+    /// The last failed statement was rejected by the server, so it has changed nothing.
+    rejected: bool,
     /// Events that have no sequence number yet.
     pending: Vec<Broadcast>,
     /// The last sequence number assigned on this connection.
@@ -44,6 +46,7 @@ impl DbConnection {
             lease_clock: (String::new(), 0),
             wrote: false,
             failed: None,
+            rejected: false,
             pending: Vec::new(),
             last: None,
         }
@@ -104,6 +107,14 @@ impl DbConnection {
         self.fetch_all(sql, args).await.map(drop)
     }
 
+    /// Locks rows until the transaction ends. On SQLite the transaction already is the only writer.
+    pub(crate) async fn lock(&mut self, sql: Sql, args: Vec<Arg>) -> StoreResult<()> {
+        match &self.connection {
+            RawConnection::Sqlite(_) => Ok(()),
+            RawConnection::Postgres(_) => self.fetch_all(sql, args).await.map(drop),
+        }
+    }
+
     /// Runs several statements without arguments and returns the rows of all of them.
     pub(crate) async fn execute_batch(&mut self, sql: Sql) -> StoreResult<Vec<Row>> {
         let rows = match &mut self.connection {
@@ -123,6 +134,7 @@ impl DbConnection {
 
     fn fail(&mut self, error: sqlx::Error) -> StoreError {
         tracing::debug!(%error, "a statement failed");
+        self.rejected = error::is_rejected(&error);
         let failed = error::classify(&self.location, error);
         self.failed = Some(failed.retryable);
         failed.error
@@ -142,10 +154,14 @@ impl DbConnection {
         }
     }
 
-    /// Sets the times of the transaction: the database's clock and the clock of leases.
-    pub(crate) fn set_now(&mut self, now: i64, lease_clock: (String, i64)) {
+    /// Sets the database's clock.
+    pub(crate) fn set_now(&mut self, now: i64) {
         self.now = now;
-        self.lease_clock = lease_clock;
+    }
+
+    /// Sets the clock of leases.
+    pub(crate) fn set_lease_clock(&mut self, clock: (String, i64)) {
+        self.lease_clock = clock;
     }
 
     /// Adds an event. It gets its sequence number at the end of the transaction.
@@ -168,6 +184,15 @@ impl DbConnection {
         self.last = Some(last);
     }
 
+    /// Forgets the state of the previous transaction.
+    pub(crate) fn begin_transaction(&mut self) {
+        self.wrote = false;
+        self.failed = None;
+        self.rejected = false;
+        self.pending.clear();
+        self.last = None;
+    }
+
     /// Starts a new job within the transaction.
     pub(crate) fn begin_job(&mut self) {
         self.wrote = false;
@@ -182,6 +207,20 @@ impl DbConnection {
     /// Returns `true` if a statement failed with a transient error.
     pub(crate) fn is_retryable(&self) -> bool {
         self.failed == Some(true)
+    }
+
+    /// Returns `true` if the server rejected the last failed statement: it has certainly changed nothing.
+    pub(crate) fn is_rejected(&self) -> bool {
+        self.rejected
+    }
+
+    /// Returns `true` if the database still answers on this connection.
+    pub(crate) async fn is_alive(&mut self) -> bool {
+        match &mut self.connection {
+            // A file does not close its connections.
+            RawConnection::Sqlite(_) => true,
+            RawConnection::Postgres(connection) => connection.ping().await.is_ok(),
+        }
     }
 
     /// Closes the connection instead of returning it to the pool, for connections in an unknown state.

@@ -47,6 +47,18 @@ pub(crate) fn classify(location: &StoreLocation, error: sqlx::Error) -> DbError 
     }
 }
 
+/// Returns `true` if the server has certainly rolled back the statement. After a lost connection, or when the server
+/// shuts down, the statement may have been committed.
+pub(crate) fn is_rejected(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Database(error) => {
+            let code = error.code().unwrap_or_default();
+            !code.starts_with("08") && !code.starts_with("57P")
+        }
+        _ => false,
+    }
+}
+
 fn rejected(location: &str, message: &str) -> DbError {
     DbError {
         error: StoreError::Unavailable(format!("{location} cannot be used: {message}")),

@@ -15,10 +15,11 @@ const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// Maximum and default number of events per read.
 const MAX_PAGE: u32 = 1_000;
 
-/// Allocates the next sequence numbers. PostgreSQL notifies listeners when the transaction is committed.
+/// Allocates the next sequence numbers. PostgreSQL sends the last one to listeners when the transaction is
+/// committed.
 const ALLOCATE_SEQS: Sql = sql!(
     "UPDATE counter SET value = value + $1 WHERE name = 'event' RETURNING value";
-    lock ", CAST(pg_notify('windlass', '') AS TEXT) AS notified"
+    lock ", CAST(pg_notify('windlass', CAST(value AS TEXT)) AS TEXT) AS notified"
 );
 
 const LAST: Sql = sql!("SELECT value FROM counter WHERE name = 'event'");
@@ -107,6 +108,27 @@ pub(crate) fn status(task: &Task, status: TaskStatus, agent_id: &str) -> Broadca
         agent_id: agent_id.to_owned(),
     }
 }
+
+/// Returns the body of a status event for a merged statement, cut at the ids of the project and of the task. `<kind>` in
+/// `agent_id` stands for the kind of the task.
+pub(crate) fn status_parts(status: TaskStatus, agent_id: &str) -> StoreResult<[String; 3]> {
+    let (project, task) = (i64::MIN, i64::MAX);
+    let body = json(&Broadcast::TaskStatus {
+        project_id: project.into(),
+        task_id: task.into(),
+        status,
+        agent_id: agent_id.to_owned(),
+    })?;
+    let parts = body.split_once(&project.to_string());
+    let parts = parts.and_then(|(before, rest)| {
+        let (between, after) = rest.split_once(&task.to_string())?;
+        Some([before, between, after].map(str::to_owned))
+    });
+    parts.ok_or_else(|| decode_error("event", "a status event has no ids"))
+}
+
+/// The `agent_id` of the worker of a task, for [`status_parts`].
+pub(crate) const WORKER_OF_KIND: &str = "<kind>-worker";
 
 /// Rejects events that exceed the size limit.
 pub(crate) fn check(messages: &[Broadcast]) -> StoreResult<()> {
@@ -235,5 +257,22 @@ pub(crate) fn page_size(requested: u32, max: u32) -> u32 {
         max
     } else {
         requested.min(max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_tasks::WorkerKind;
+
+    use super::WORKER_OF_KIND;
+
+    #[test]
+    fn worker_of_a_kind_has_the_agent_id_of_the_kind() {
+        for kind in WorkerKind::ALL {
+            assert_eq!(
+                WORKER_OF_KIND.replace("<kind>", kind.as_str()),
+                kind.agent_id()
+            );
+        }
     }
 }

@@ -27,7 +27,10 @@ pub mod conformance;
 mod connection;
 mod error;
 mod events;
+mod file_signal;
 mod lease_clock;
+mod merge;
+mod merged_write;
 mod notify;
 mod ops;
 mod pending_reply;
@@ -41,6 +44,7 @@ mod task_row;
 mod task_store;
 mod write_job;
 mod write_queue;
+mod writer;
 
 use std::path::Path;
 use std::sync::Arc;

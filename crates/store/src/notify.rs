@@ -1,5 +1,5 @@
-//! Wakes callers that wait for new events: immediately for events of this process, with a short delay for
-//! events of other processes.
+//! Wakes callers that wait for new events, when the transaction that wrote them is committed: in this process
+//! by a channel, in other processes by a PostgreSQL notification or a change of the SQLite file's times.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +9,16 @@ use tokio::sync::{Notify, watch};
 use windlass_tasks::{StoreError, StoreResult};
 
 use crate::events;
+use crate::file_signal::{FileSignal, FileWatch};
 use crate::pools::{DatabasePools, Pools};
 
-/// Poll interval for events that another process wrote to a SQLite file, while a caller waits.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Poll interval in addition to PostgreSQL notifications, because a notification may be missed.
+/// Poll interval in addition to notifications, because a process may end between its commit and its
+/// notification.
 const FALLBACK_POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// Poll interval for a SQLite file that cannot be watched.
+const UNWATCHED_POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Minimum pause between two reads of a SQLite file that changes all the time.
+const MIN_READ_INTERVAL: Duration = Duration::from_millis(1);
 
 /// The last known sequence number, as a signal.
 #[derive(Debug, Clone)]
@@ -65,16 +69,32 @@ impl EventSignal {
 /// Watches the database for events of other processes, for as long as the future is polled.
 pub(crate) async fn watch_database(pools: Pools, signal: EventSignal) {
     match &pools.kind {
-        DatabasePools::Sqlite(..) => poll(&pools, &signal).await,
+        DatabasePools::Sqlite(..) => watch_file(&pools, &signal).await,
         DatabasePools::Postgres(_, readers) => listen(&pools, readers, &signal).await,
     }
 }
 
-async fn poll(pools: &Pools, signal: &EventSignal) {
+async fn watch_file(pools: &Pools, signal: &EventSignal) {
+    let mut watch: Option<FileWatch> = None;
     loop {
         signal.idle().await;
+        if watch.is_none() {
+            watch = pools.file_signal.as_ref().and_then(FileSignal::watch);
+        }
+        // The watch was started before this reads, so no change is missed between the two.
         refresh(pools, signal).await;
-        tokio::time::sleep(POLL_INTERVAL).await;
+        let Some(changes) = &watch else {
+            tokio::time::sleep(UNWATCHED_POLL_INTERVAL).await;
+            continue;
+        };
+        match tokio::time::timeout(FALLBACK_POLL_INTERVAL, changes.next()).await {
+            Ok(Ok(())) | Err(_) => {}
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "the file cannot be watched; polling instead");
+                watch = None;
+            }
+        }
+        tokio::time::sleep(MIN_READ_INTERVAL).await;
     }
 }
 
@@ -97,15 +117,18 @@ async fn listen_once(
 ) -> sqlx::Result<()> {
     let mut listener = PgListener::connect_with(readers).await?;
     listener.listen("windlass").await?;
+    refresh(pools, signal).await;
     loop {
-        refresh(pools, signal).await;
-        match tokio::time::timeout(FALLBACK_POLL_INTERVAL, listener.try_recv()).await {
-            Ok(Ok(Some(_))) | Err(_) => {}
+        let last = match tokio::time::timeout(FALLBACK_POLL_INTERVAL, listener.try_recv()).await {
+            Ok(Ok(Some(notification))) => notification.payload().parse().ok(),
             Ok(Ok(None)) => return Ok(()),
             Ok(Err(error)) => return Err(error),
+            Err(_) => None,
+        };
+        match last {
+            Some(last) => signal.publish(last),
+            None => refresh(pools, signal).await,
         }
-        // Several notifications need one refresh only.
-        while listener.next_buffered().is_some() {}
     }
 }
 

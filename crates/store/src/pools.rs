@@ -10,6 +10,7 @@ use windlass_tasks::{StoreError, StoreResult};
 
 use crate::connection::{DbConnection, RawConnection};
 use crate::error::{self, DbError, StoreLocation};
+use crate::file_signal::FileSignal;
 use crate::sql::{Sql, decode_error};
 
 /// Begins a transaction that waits for the disk when it commits, and returns the time.
@@ -27,6 +28,8 @@ const BEGIN_RELAXED: Sql = Sql {
 };
 pub(crate) const COMMIT: Sql = Sql::same("COMMIT");
 pub(crate) const ROLLBACK: Sql = Sql::same("ROLLBACK");
+/// How long a connection may be unused before it is tested. A server that was restarted has closed it.
+pub(crate) const MAX_UNTESTED: Duration = Duration::from_secs(1);
 
 /// Offset of the database's clock, for tests of clock jumps. Leases do not depend on it.
 #[derive(Debug, Clone, Default)]
@@ -43,7 +46,7 @@ impl ClockSkew {
         self.0.fetch_sub(millis(by), Ordering::Relaxed);
     }
 
-    fn get(&self) -> i64 {
+    pub(crate) fn get(&self) -> i64 {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -64,6 +67,8 @@ pub(crate) enum DatabasePools {
 #[derive(Debug, Clone)]
 pub(crate) struct Pools {
     pub(crate) kind: DatabasePools,
+    /// Wakes other processes that use the same file. PostgreSQL has its own notifications.
+    pub(crate) file_signal: Option<FileSignal>,
     pub(crate) location: StoreLocation,
     pub(crate) clock_skew: ClockSkew,
     pub(crate) lease_clock: Arc<dyn LeaseClock>,
@@ -118,10 +123,15 @@ impl Pools {
             Some(row) => row.int("now")?,
             None => return Err(decode_error("the clock", "no row was returned")),
         };
-        let lease_clock = &self.lease_clock;
-        let lease_now = (lease_clock.id().to_owned(), millis(lease_clock.now()));
-        db.set_now(now.saturating_add(self.clock_skew.get()), lease_now);
+        db.set_now(now.saturating_add(self.clock_skew.get()));
+        self.set_lease_clock(db);
         Ok(())
+    }
+
+    /// Reads the clock of leases, for the operations of one transaction.
+    pub(crate) fn set_lease_clock(&self, db: &mut DbConnection) {
+        let clock = &self.lease_clock;
+        db.set_lease_clock((clock.id().to_owned(), millis(clock.now())));
     }
 }
 

@@ -5,16 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{ConnectOptions, Postgres};
+use sqlx::{ConnectOptions, Connection as _, Postgres};
 use windlass_tasks::{StoreError, StoreResult};
 
 use crate::StoreSettings;
 use crate::error::{self, StoreLocation};
-use crate::pools::{DatabasePools, Pools};
+use crate::pools::{DatabasePools, MAX_UNTESTED, Pools};
 use crate::store::SqlStore;
 
-/// Number of write queues, each with its own connection.
-const WRITE_QUEUES: u32 = 4;
 /// Maximum number of reader connections; one of them listens for notifications.
 const MAX_READERS: u32 = 5;
 
@@ -55,21 +53,40 @@ pub(crate) async fn open(url: &str, settings: StoreSettings) -> StoreResult<SqlS
             return Err(StoreError::Timeout { what, after });
         }
     }
+    // The number of waiting tasks changes faster than the statistics of the planner. So it must neither plan each
+    // time nor sort where an index has the order.
+    let writing = options.clone().options([
+        ("plan_cache_mode", "force_generic_plan"),
+        ("enable_seqscan", "off"),
+        ("enable_sort", "off"),
+        ("jit", "off"),
+    ]);
     let pools = Pools {
         kind: DatabasePools::Postgres(
-            pool(WRITE_QUEUES, settings.open_timeout, &options),
+            pool(1, settings.open_timeout, &writing),
             pool(MAX_READERS, settings.open_timeout, &options),
         ),
+        file_signal: None,
         location,
         clock_skew: settings.clock_skew.clone(),
         lease_clock: Arc::clone(&settings.lease_clock),
     };
-    SqlStore::start(pools, WRITE_QUEUES, settings).await
+    SqlStore::start(pools, settings).await
 }
 
 fn pool(connections: u32, timeout: Duration, options: &PgConnectOptions) -> sqlx::Pool<Postgres> {
     PgPoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(timeout)
+        // Each test is a round trip. A connection in use fails by itself.
+        .test_before_acquire(false)
+        .before_acquire(|connection, state| {
+            Box::pin(async move {
+                if state.idle_for > MAX_UNTESTED {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        })
         .connect_lazy_with(options.clone())
 }

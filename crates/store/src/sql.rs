@@ -29,6 +29,35 @@ impl Sql {
     }
 }
 
+/// Builds a statement that PostgreSQL runs as its own transaction ([`merged_write`](crate::merged_write)) from the parts of its
+/// `WITH` clause. One of them is `changed`: the rows of the tasks that it wrote. The statement appends their events and
+/// returns the tasks.
+///
+/// `$1` is the offset of the database's clock, `$2` to `$4` are the event's body
+/// ([`events::status_parts`](crate::events::status_parts)).
+macro_rules! merged_sql {
+    (synchronous_commit $commit:literal; $($parts:expr),+ $(,)?) => {
+        $crate::sql::Sql {
+            sqlite: "",
+            postgres: concat!(
+                "WITH clock AS MATERIALIZED (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) + $1 AS now, ",
+                "set_config('synchronous_commit', '", $commit, "', true)), ",
+                $($parts,)+
+                ", numbered AS (UPDATE counter SET value = value + (SELECT count(*) FROM changed) ",
+                "WHERE name = 'event' AND EXISTS (SELECT 1 FROM changed) ",
+                "RETURNING value, CAST(pg_notify('windlass', CAST(value AS TEXT)) AS TEXT)), ",
+                "logged AS (INSERT INTO event (seq, at, project_id, task_id, body) ",
+                "SELECT numbered.value - count(*) OVER () + row_number() OVER (), clock.now, project_id, id, ",
+                "$2 || project_id || $3 || id || replace($4, '<kind>', kind) FROM changed, numbered, clock) ",
+                "SELECT ",
+                $crate::task_row::columns!(),
+                ", numbered.value AS last_seq FROM changed AS task, numbered"
+            ),
+        }
+    };
+}
+pub(crate) use merged_sql;
+
 /// Builds a statement from literals. `lock "…"` is text that only PostgreSQL needs: SQLite has one writer.
 macro_rules! sql {
     ($($text:expr),+ $(,)?) => { $crate::sql::Sql::same(concat!($($text),+)) };

@@ -3,7 +3,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -13,6 +12,7 @@ use windlass_tasks::{LandingId, StoreError, StoreFuture, StoreResult, TaskId};
 
 use crate::StoreSettings;
 use crate::connection::DbConnection;
+use crate::merge::Mergeable;
 use crate::notify::{self, EventSignal};
 use crate::ops::known_parents::KnownParents;
 use crate::ops::leases::LeaseWatch;
@@ -25,8 +25,7 @@ use crate::write_queue::{self, WriteQueue};
 /// A task store on SQLite or PostgreSQL.
 pub(crate) struct SqlStore {
     pools: Pools,
-    queues: Vec<WriteQueue>,
-    next: AtomicUsize,
+    queue: WriteQueue,
     signal: EventSignal,
     settings: StoreSettings,
     pub(crate) known_parents: KnownParents,
@@ -57,29 +56,27 @@ pub(crate) enum Durability {
 pub(crate) struct WriteOptions {
     pub(crate) stages: StageLabels,
     pub(crate) durability: Durability,
-    /// Writes for the same task run sequentially.
-    pub(crate) task: Option<TaskId>,
+}
+
+/// What else a write may have: how to undo it if the caller stops waiting before it received the result, and how
+/// to merge it with others.
+pub(crate) struct WriteExtras<T> {
+    pub(crate) undo: Option<UndoFn<T>>,
+    pub(crate) merge: Option<Mergeable<T>>,
 }
 
 impl SqlStore {
-    /// Migrates the schema if needed, and starts the write queues and background tasks.
-    pub(crate) async fn start(
-        pools: Pools,
-        queue_count: u32,
-        settings: StoreSettings,
-    ) -> StoreResult<Self> {
+    /// Migrates the schema if needed, and starts the writer and background tasks.
+    pub(crate) async fn start(pools: Pools, settings: StoreSettings) -> StoreResult<Self> {
         let opening =
             tokio::time::timeout(settings.open_timeout, schema::migrate_if_needed(&pools)).await;
         let after = settings.open_timeout;
         let what = "opening the store";
         opening.map_err(|_| StoreError::Timeout { what, after })??;
         let signal = EventSignal::new();
-        let open = |_| write_queue::spawn_writer(pools.clone(), signal.clone());
-        let queues = (0..queue_count).map(open).collect();
         let store = Self {
             pools: pools.clone(),
-            queues,
-            next: AtomicUsize::new(0),
+            queue: write_queue::spawn_writer(pools.clone(), signal.clone()),
             signal: signal.clone(),
             settings,
             known_parents: KnownParents::default(),
@@ -103,14 +100,6 @@ impl SqlStore {
         });
     }
 
-    fn queue_for(&self, task: Option<TaskId>) -> &WriteQueue {
-        let at = match task {
-            Some(task) => usize::try_from(task.get().unsigned_abs()).unwrap_or(0),
-            None => self.next.fetch_add(1, Ordering::Relaxed),
-        };
-        &self.queues[at % self.queues.len()]
-    }
-
     /// Runs a write operation in a transaction, which it may share with other queued writes.
     pub(crate) fn write<T, F>(&self, options: WriteOptions, operation: F) -> StoreFuture<'_, T>
     where
@@ -120,16 +109,16 @@ impl SqlStore {
             + Sync
             + 'static,
     {
-        self.write_or_undo(options, operation, None)
+        let (undo, merge) = (None, None);
+        self.write_with(options, operation, WriteExtras { undo, merge })
     }
 
-    /// Like [`write`](Self::write). If the caller stops waiting before it received the result, `undo` creates
-    /// the job that reverses the operation.
-    pub(crate) fn write_or_undo<T, F>(
+    /// Like [`write`](Self::write), with extras.
+    pub(crate) fn write_with<T, F>(
         &self,
         options: WriteOptions,
         operation: F,
-        undo: Option<UndoFn<T>>,
+        extras: WriteExtras<T>,
     ) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
@@ -139,6 +128,7 @@ impl SqlStore {
             + 'static,
     {
         let operation: Operation<T> = Box::new(operation);
+        let WriteExtras { undo, merge } = extras;
         let timeout = match options.durability {
             Durability::Durable => self.settings.commit_timeout,
             Durability::Relaxed => self.settings.query_timeout,
@@ -153,14 +143,14 @@ impl SqlStore {
                 result: None,
                 reply: Some(reply),
                 undo,
+                merge,
             };
             let run = async {
-                let queue = self.queue_for(options.task);
-                queue.send(Box::new(job)).await.map_err(|_| closed())?;
+                self.queue.send(Box::new(job)).await.map_err(|_| closed())?;
                 let mut pending = PendingReply {
                     receiver,
                     undo,
-                    queue: queue.clone(),
+                    queue: self.queue.clone(),
                 };
                 (&mut pending.receiver).await.map_err(|_| closed())?
             };

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use windlass_tasks::{StoreError, StoreResult};
 
 use crate::connection::DbConnection;
+use crate::merge::{MergeInput, MergeOutput, Mergeable};
 
 /// What the job does, as text for timeout errors: queued, running, committing.
 pub(crate) type StageLabels = [&'static str; 3];
@@ -82,6 +83,12 @@ pub(crate) trait WriteJob: fmt::Debug + Send {
     fn set_stage(&self, stage: JobStage);
     /// Runs the job in the current transaction.
     fn run<'a>(&'a mut self, db: &'a mut DbConnection) -> BoxFuture<'a, RunOutcome>;
+    /// Returns what the job writes if it can be merged with others.
+    fn merge_input(&self) -> Option<&Arc<MergeInput>>;
+    /// Sets the result of a merged write.
+    fn set_merged(&mut self, output: MergeOutput);
+    /// Returns `true` if the job has a result to deliver.
+    fn has_result(&self) -> bool;
     /// Sends the result to the caller. If the caller stopped waiting, returns the job that undoes the
     /// operation, if any.
     fn deliver(self: Box<Self>) -> Option<Box<dyn WriteJob>>;
@@ -105,6 +112,7 @@ pub(crate) struct TypedWriteJob<T> {
     /// `None` for jobs without a caller, such as undo jobs.
     pub(crate) reply: Option<oneshot::Sender<StoreResult<T>>>,
     pub(crate) undo: Option<UndoFn<T>>,
+    pub(crate) merge: Option<Mergeable<T>>,
 }
 
 impl<T> fmt::Debug for TypedWriteJob<T> {
@@ -140,6 +148,19 @@ impl<T: Send + 'static> WriteJob for TypedWriteJob<T> {
                 RunOutcome::Done
             }
         })
+    }
+
+    fn merge_input(&self) -> Option<&Arc<MergeInput>> {
+        self.merge.as_ref().map(|merge| &merge.input)
+    }
+
+    fn set_merged(&mut self, output: MergeOutput) {
+        let output = self.merge.as_ref().and_then(|merge| (merge.output)(output));
+        self.result = output.map(Ok);
+    }
+
+    fn has_result(&self) -> bool {
+        self.result.is_some()
     }
 
     fn deliver(self: Box<Self>) -> Option<Box<dyn WriteJob>> {

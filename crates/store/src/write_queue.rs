@@ -1,8 +1,11 @@
 //! Group commit: one task takes the queued jobs, runs them in one transaction, and replies after the commit.
 //!
 //! A commit waits for the disk, no matter how much it contains. While one commit is in progress the next jobs
-//! gather, and share one wait. SQLite has one queue because it has one writer. PostgreSQL has
-//! several; jobs for the same task always use the same queue, so that queues do not deadlock.
+//! gather, and share one wait. Jobs that PostgreSQL can do in one statement are merged
+//! ([`merged_write`](crate::merged_write)).
+//!
+//! A store has one queue. SQLite has one writer. On PostgreSQL the jobs of several queues could not be merged, and their
+//! transactions would wait for each other: each holds the counter of events until it is on disk.
 
 use std::time::Duration;
 
@@ -11,17 +14,16 @@ use windlass_core::Backoff;
 use windlass_tasks::StoreError;
 
 use crate::connection::DbConnection;
-use crate::events;
 use crate::notify::EventSignal;
 use crate::pools::{self, Pools};
 use crate::write_job::{JobStage, RunOutcome, WriteJob};
+use crate::writer::{BatchError, TRANSACTION_TIMEOUT, Writer, deliver, fail};
+use crate::{events, merged_write};
 
 /// Maximum number of jobs in one transaction.
 const MAX_BATCH: usize = 256;
 /// Maximum number of jobs that wait in a queue.
 const QUEUE_CAPACITY: usize = 1_024;
-/// How long a transaction may take before its connection is discarded.
-const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(20);
 /// The delays before a transient error is retried.
 const RETRY_BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_millis(250));
 
@@ -31,29 +33,9 @@ pub(crate) type WriteQueue = mpsc::Sender<Box<dyn WriteJob>>;
 /// Spawns a writer and returns its queue. The writer ends when all senders are dropped.
 pub(crate) fn spawn_writer(pools: Pools, signal: EventSignal) -> WriteQueue {
     let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
-    tokio::spawn(run_writer(pools, signal, receiver));
+    let writer = Writer::new(pools, signal);
+    tokio::spawn(writer.run(receiver));
     sender
-}
-
-async fn run_writer(
-    pools: Pools,
-    signal: EventSignal,
-    mut queue: mpsc::Receiver<Box<dyn WriteJob>>,
-) {
-    let mut last_len = 1;
-    // Undo jobs run first.
-    let mut batch: Vec<Box<dyn WriteJob>> = Vec::new();
-    loop {
-        if batch.is_empty() {
-            match queue.recv().await {
-                Some(job) => batch.push(job),
-                None => return,
-            }
-        }
-        fill_batch(&mut queue, &mut batch, last_len).await;
-        last_len = batch.len();
-        batch = run_batch(&pools, &signal, batch).await;
-    }
 }
 
 /// Takes the waiting jobs. Clients that were just answered usually send their next job immediately, so this
@@ -77,115 +59,76 @@ async fn fill_batch(
     }
 }
 
-/// Reason why a transaction was not committed.
-enum BatchError {
-    /// A job failed after it wrote changes.
-    JobFailed,
-    /// The transaction itself failed. The flag is `true` if a retry may help.
-    Transaction(StoreError, bool),
-}
+impl Writer {
+    async fn run(mut self, mut queue: mpsc::Receiver<Box<dyn WriteJob>>) {
+        let mut last_len = 1;
+        // Undo jobs run first.
+        let mut batch: Vec<Box<dyn WriteJob>> = Vec::new();
+        loop {
+            if batch.is_empty() {
+                match queue.recv().await {
+                    Some(job) => batch.push(job),
+                    None => return,
+                }
+            }
+            fill_batch(&mut queue, &mut batch, last_len).await;
+            last_len = batch.len();
+            batch.retain(|job| job.has_waiter());
+            let merged = merged_write::run(&mut self, batch).await;
+            batch = merged.undo;
+            batch.extend(self.run_batch(merged.left).await);
+        }
+    }
 
-/// Runs all jobs in one transaction or, if one job fails, each job in its own transaction. Returns the undo
-/// jobs.
-async fn run_batch(
-    pools: &Pools,
-    signal: &EventSignal,
-    mut batch: Vec<Box<dyn WriteJob>>,
-) -> Vec<Box<dyn WriteJob>> {
-    batch.retain(|job| job.has_waiter());
-    if batch.len() > 1 {
-        match transaction(pools, signal, &mut batch).await {
-            Ok(()) => return deliver(batch),
-            Err(BatchError::Transaction(error, false)) => {
-                fail(batch, &error);
+    /// Runs all jobs in one transaction or, if one job fails, each job in its own transaction. Returns the undo
+    /// jobs.
+    async fn run_batch(&mut self, mut batch: Vec<Box<dyn WriteJob>>) -> Vec<Box<dyn WriteJob>> {
+        if batch.len() > 1 {
+            match self.transaction(&mut batch).await {
+                Ok(()) => return deliver(batch),
+                Err(BatchError::Transaction(error, false)) => {
+                    fail(batch, &error);
+                    return Vec::new();
+                }
+                Err(BatchError::JobFailed | BatchError::Transaction(_, true)) => {}
+            }
+        }
+        let mut undo = Vec::new();
+        for job in batch {
+            undo.extend(self.run_single(job).await);
+        }
+        undo
+    }
+
+    /// Runs one job in its own transaction. Retries transient errors while the caller still waits.
+    async fn run_single(&mut self, job: Box<dyn WriteJob>) -> Vec<Box<dyn WriteJob>> {
+        let mut batch = vec![job];
+        let mut retries = 0;
+        loop {
+            if !batch.iter().all(|job| job.has_waiter()) {
                 return Vec::new();
             }
-            Err(BatchError::JobFailed | BatchError::Transaction(_, true)) => {}
-        }
-    }
-    let mut undo = Vec::new();
-    for job in batch {
-        undo.extend(run_single(pools, signal, job).await);
-    }
-    undo
-}
-
-/// Runs one job in its own transaction. Retries transient errors while the caller still waits.
-async fn run_single(
-    pools: &Pools,
-    signal: &EventSignal,
-    job: Box<dyn WriteJob>,
-) -> Vec<Box<dyn WriteJob>> {
-    let mut batch = vec![job];
-    let mut retries = 0;
-    loop {
-        if !batch.iter().all(|job| job.has_waiter()) {
-            return Vec::new();
-        }
-        match transaction(pools, signal, &mut batch).await {
-            // A job that failed its own transaction has its error as the result.
-            Ok(()) | Err(BatchError::JobFailed) => return deliver(batch),
-            Err(BatchError::Transaction(error, false)) => {
-                fail(batch, &error);
-                return Vec::new();
-            }
-            Err(BatchError::Transaction(error, true)) => {
-                tracing::debug!(%error, "retrying the transaction");
-                tokio::time::sleep(RETRY_BACKOFF.delay(retries)).await;
-                retries += 1;
+            match self.transaction(&mut batch).await {
+                // A job that failed its own transaction has its error as the result.
+                Ok(()) | Err(BatchError::JobFailed) => return deliver(batch),
+                Err(BatchError::Transaction(error, false)) => {
+                    fail(batch, &error);
+                    return Vec::new();
+                }
+                Err(BatchError::Transaction(error, true)) => {
+                    tracing::debug!(%error, "retrying the transaction");
+                    tokio::time::sleep(RETRY_BACKOFF.delay(retries)).await;
+                    retries += 1;
+                }
             }
         }
     }
-}
 
-fn deliver(batch: Vec<Box<dyn WriteJob>>) -> Vec<Box<dyn WriteJob>> {
-    batch.into_iter().filter_map(WriteJob::deliver).collect()
-}
-
-fn fail(batch: Vec<Box<dyn WriteJob>>, error: &StoreError) {
-    for job in batch {
-        job.fail(error.clone());
-    }
-}
-
-/// Runs one transaction on one connection. The connection is closed if it ends in an unknown state.
-async fn transaction(
-    pools: &Pools,
-    signal: &EventSignal,
-    batch: &mut [Box<dyn WriteJob>],
-) -> Result<(), BatchError> {
-    let durable = batch.iter().any(|job| job.is_durable());
-    let mut db = pools
-        .writer()
-        .await
-        .map_err(|failed| BatchError::Transaction(failed.error, failed.retryable))?;
-    let done = tokio::time::timeout(
-        TRANSACTION_TIMEOUT,
-        run_transaction(pools, &mut db, batch, durable),
-    )
-    .await;
-    match done {
-        Ok(Ok(last)) => {
-            if let Some(last) = last {
-                signal.publish(last);
-            }
-            Ok(())
-        }
-        Ok(Err(error)) => {
-            if db.execute_batch(pools::ROLLBACK).await.is_err() {
-                db.close().await;
-            }
-            Err(error)
-        }
-        Err(_) => {
-            db.close().await;
-            let what = "a transaction";
-            let after = TRANSACTION_TIMEOUT;
-            Err(BatchError::Transaction(
-                StoreError::Timeout { what, after },
-                false,
-            ))
-        }
+    async fn transaction(&mut self, batch: &mut [Box<dyn WriteJob>]) -> Result<(), BatchError> {
+        let mut db = self.connect().await?;
+        let run = run_transaction(&self.pools, &mut db, batch);
+        let done = tokio::time::timeout(TRANSACTION_TIMEOUT, run).await;
+        self.end(db, done).await
     }
 }
 
@@ -193,8 +136,8 @@ async fn run_transaction(
     pools: &Pools,
     db: &mut DbConnection,
     batch: &mut [Box<dyn WriteJob>],
-    durable: bool,
 ) -> Result<Option<u64>, BatchError> {
+    let durable = batch.iter().any(|job| job.is_durable());
     pools
         .begin(db, durable)
         .await

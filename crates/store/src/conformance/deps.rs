@@ -200,3 +200,24 @@ pub(super) async fn concurrent_completions_unblock_dependent(on: StoreUnderTest)
     }
     Ok(())
 }
+
+pub(super) async fn dependency_on_a_completing_task_is_met(on: StoreUnderTest) -> CaseResult {
+    let project = project(&on.store).await?.id;
+    for round in 0..40 {
+        let first = add(&on.store, task_after(project, "first", &[])).await?.id;
+        let one = claimed(&on.store).await?;
+        same!(one.task.id, first);
+        // The new task sees the other one either running or completed.
+        let (ended, second) = futures::future::join(
+            finish(&on.store, &one, completed()),
+            add(&on.other, task_after(project, "second", &[first])),
+        )
+        .await;
+        ended?;
+        match claim_task(&on, second?.id).await? {
+            Some(last) => finish(&on.store, &last, completed()).await?,
+            None => return fail_case(format!("round {round}: it still waits")),
+        };
+    }
+    Ok(())
+}

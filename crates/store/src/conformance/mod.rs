@@ -33,6 +33,7 @@
 //! # });
 //! ```
 
+mod batches;
 mod candidates;
 mod changes;
 mod clocks;
@@ -216,6 +217,7 @@ cases![
     deps::dependency_cycle_is_rejected,
     deps::failed_task_blocks_dependents_until_retried,
     deps::concurrent_completions_unblock_dependent,
+    deps::dependency_on_a_completing_task_is_met,
     user_actions::cancel_is_requested_while_running,
     user_actions::blocker_is_answered_once,
     user_actions::approval_is_decided_once,
@@ -272,6 +274,8 @@ cases![
     outbox::notification_is_sent_by_one_and_retried,
     connections::p9_two_connections_see_the_same_data,
     connections::each_task_is_claimed_once,
+    batches::waiting_writes_each_get_their_own_result,
+    batches::refused_write_does_not_disturb_those_that_wait_with_it,
     model::p3_leases_match_the_model,
     writers::p9_sixteen_concurrent_writers_stay_consistent,
 ];

@@ -74,7 +74,7 @@ pub(crate) async fn lock_parent(db: &mut DbConnection, task: TaskId) -> StoreRes
         "SELECT id FROM task WHERE id = (SELECT candidate_of FROM task WHERE id = $1)";
         lock " FOR NO KEY UPDATE"
     );
-    db.fetch_all(LOCK, args![task]).await.map(drop)
+    db.lock(LOCK, args![task]).await
 }
 
 /// Returns the number of candidates that a task waits for.

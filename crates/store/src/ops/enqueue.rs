@@ -84,12 +84,22 @@ async fn check_parents(db: &mut DbConnection, new: &NewTask) -> StoreResult<()> 
     Ok(())
 }
 
+/// The columns of a new task. The last two are the times.
+macro_rules! new_columns {
+    () => {
+        "project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, idempotency_key, wish, \
+         max_attempts, tests, edits_tests, land, target, merges, agent_settings, created_at, updated_at"
+    };
+}
+
+pub(super) use new_columns;
+
 async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
     const ADD: Sql = sql!(
-        "INSERT INTO task (project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, ",
-        "idempotency_key, wish, max_attempts, tests, edits_tests, land, target, merges, created_at, updated_at, ",
-        "agent_settings) ",
-        "VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $17, $18) ",
+        "INSERT INTO task (",
+        new_columns!(),
+        ") ",
+        "VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18) ",
         "ON CONFLICT (idempotency_key) DO NOTHING RETURNING ",
         columns!()
     );
@@ -116,8 +126,8 @@ async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
         new.land,
         new.target.as_deref(),
         new.merges,
-        db.now(),
         settings.as_deref(),
+        db.now(),
     ];
     match db.fetch_returning(ADD, values).await?.first() {
         Some(row) => Ok(Enqueued {
@@ -178,8 +188,10 @@ pub(crate) async fn link(db: &mut DbConnection, id: TaskId, on: TaskId) -> Store
     const ADD: Sql = sql!(
         "INSERT INTO dependency (task_id, on_id) VALUES ($1, $2) ON CONFLICT (task_id, on_id) DO NOTHING"
     );
+    const MARK: Sql = sql!("UPDATE task SET depended_on = 1 WHERE id = $1 AND depended_on = 0");
     let found = task_row::get_for_update(db, on).await?;
     let values: Vec<Arg> = args![id, on];
     db.execute(ADD, values).await?;
+    db.execute(MARK, args![on]).await?;
     Ok(found.task)
 }

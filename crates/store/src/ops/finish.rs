@@ -10,15 +10,15 @@ use super::{approvals, blockers, candidates, dependents, outdated, records};
 use crate::connection::DbConnection;
 use crate::events::status;
 use crate::sql::{Sql, args, json, sql};
-use crate::task_row::{self, TaskRow, fence};
+use crate::task_row::{self, TaskRow, columns, fence};
 
 /// State of a task after an attempt.
-struct NextState<'a> {
+pub(super) struct NextState<'a> {
     status: TaskStatus,
-    output: Option<&'a str>,
-    branch: Option<&'a str>,
-    unverified: bool,
-    needs_review: bool,
+    pub(super) output: Option<&'a str>,
+    pub(super) branch: Option<&'a str>,
+    pub(super) unverified: bool,
+    pub(super) needs_review: bool,
     /// The attempt does not count towards the limit.
     refund: bool,
 }
@@ -74,13 +74,20 @@ pub(crate) async fn finish(
         blockers::insert(db, &row.task, attempt.number, question).await?;
     }
     let task = apply_next_state(db, &row, next, usage, row.task.kind.agent_id()).await?;
-    if task.status != TaskStatus::Completed {
-        return Ok(task);
+    let is_outdated = match outcome {
+        Outcome::Completed { proof, .. } => {
+            outdated::published(db, attempt, proof.as_deref()).await?
+        }
+        Outcome::Chosen { .. } => {
+            let proof = records::proof(db, attempt.task).await?;
+            outdated::published(db, attempt, proof.as_ref()).await?
+        }
+        Outcome::Failed { .. } | Outcome::Blocked { .. } | Outcome::Cancelled => false,
+    };
+    if is_outdated {
+        return Ok(task_row::get(db, attempt.task).await?.task);
     }
-    // Also that of the candidate that was chosen.
-    let proof = records::proof(db, attempt.task).await?;
-    outdated::published(db, attempt, proof.as_ref()).await?;
-    Ok(task_row::get(db, attempt.task).await?.task)
+    Ok(task)
 }
 
 /// Releases an attempt. Its number is not used again, but the attempt does not count towards the task's limit.
@@ -174,6 +181,20 @@ async fn repeat_or_superseded(
     }
 }
 
+/// Returns the state after an attempt that completed the task.
+pub(super) fn completed_state<'a>(
+    proof: Option<&Proof>,
+    branch: Option<&'a str>,
+    output: &'a str,
+) -> NextState<'a> {
+    NextState {
+        branch,
+        unverified: proof.is_none(),
+        needs_review: proof.is_some_and(Proof::needs_review),
+        ..NextState::new(TaskStatus::Completed, Some(output))
+    }
+}
+
 /// Returns the state after an outcome. `won` is the candidate that was chosen, if one was.
 fn next_state<'a>(row: &TaskRow, outcome: &'a Outcome, won: Option<&'a Task>) -> NextState<'a> {
     match outcome {
@@ -182,14 +203,7 @@ fn next_state<'a>(row: &TaskRow, outcome: &'a Outcome, won: Option<&'a Task>) ->
             proof,
             branch,
             output,
-        } => NextState {
-            status: TaskStatus::Completed,
-            output: Some(output),
-            branch: branch.as_deref(),
-            unverified: proof.is_none(),
-            needs_review: proof.as_ref().is_some_and(|proof| proof.needs_review()),
-            refund: false,
-        },
+        } => completed_state(proof.as_deref(), branch.as_deref(), output),
         Outcome::Chosen { output, .. } => NextState {
             branch: won.and_then(|won| won.branch.as_deref()),
             unverified: won.is_some_and(|won| won.unverified),
@@ -250,7 +264,8 @@ async fn apply_next_state(
         "UPDATE task SET status = $2, output = $3, branch = $4, unverified = $5, needs_review = $6, usage = $7, ",
         "review = CASE WHEN $2 = 'completed' THEN NULL ELSE review END, ",
         "outdated = CASE WHEN $2 = 'completed' THEN 0 ELSE outdated END, tries = tries - $8, cancel_requested = 0, ",
-        "lease_until = 0, updated_at = $9, completed_at = $10 WHERE id = $1"
+        "lease_until = 0, updated_at = $9, completed_at = $10 WHERE id = $1 RETURNING ",
+        columns!()
     );
     let task = &row.task;
     let mut total = task.usage.clone();
@@ -269,7 +284,7 @@ async fn apply_next_state(
         now,
         completed_at,
     ];
-    db.execute(UPDATE, values).await?;
+    let updated = db.fetch_returning(UPDATE, values).await?;
     approvals::withdraw(db, task.id).await?;
     candidates::add_usage(db, task, usage).await?;
     db.queue_event(status(task, next.status, agent_id));
@@ -283,6 +298,10 @@ async fn apply_next_state(
     } else if next.status == TaskStatus::Pending {
         // A dependency may have been reset while the attempt ran.
         dependents::update_dependents(db, vec![task.id]).await?;
+        return Ok(task_row::get(db, task.id).await?.task);
     }
-    Ok(task_row::get(db, task.id).await?.task)
+    match updated.first() {
+        Some(row) => Ok(task_row::from_row(row)?.task),
+        None => Err(StoreError::not_found("task", task.id)),
+    }
 }

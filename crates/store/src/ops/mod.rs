@@ -2,12 +2,14 @@
 //! connection. A write operation may run again if its transaction could not be committed.
 
 pub(crate) mod access;
+pub(crate) mod add_merged;
 pub(crate) mod approvals;
 pub(crate) mod attempts;
 pub(crate) mod bases;
 pub(crate) mod blockers;
 pub(crate) mod candidates;
 pub(crate) mod claim;
+pub(crate) mod complete;
 pub(crate) mod dependents;
 pub(crate) mod enqueue;
 pub(crate) mod finish;

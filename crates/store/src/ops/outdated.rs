@@ -14,12 +14,12 @@ use crate::task_row;
 const MAX_DEPENDENTS: u32 = 10_000;
 
 /// Records what a completed attempt published, and makes the completed tasks outdated that build on another
-/// commit of the task. The task itself is outdated if its base was replaced meanwhile.
+/// commit of the task. The task itself is outdated if its base was replaced meanwhile; then this returns `true`.
 pub(crate) async fn published(
     db: &mut DbConnection,
     attempt: AttemptRef,
     proof: Option<&Proof>,
-) -> StoreResult<()> {
+) -> StoreResult<bool> {
     const PUBLISHED: Sql = sql!(
         "UPDATE attempt SET published = coalesce($3, change_commit) WHERE task_id = $1 AND number = $2 ",
         "RETURNING published, base_parts"
@@ -32,11 +32,14 @@ pub(crate) async fn published(
     let values = args![attempt.task, attempt.number, commit];
     let rows = db.fetch_returning(PUBLISHED, values).await?;
     let Some(row) = rows.first() else {
-        return Ok(());
+        return Ok(false);
     };
     let parts: Vec<BasePart> = row.json("base_parts")?;
     let commit = row.opt_text("published")?;
     outdate_dependents(db, attempt.task, commit.as_deref()).await?;
+    if parts.is_empty() {
+        return Ok(false);
+    }
     let known = dependency_changes(db, attempt.task).await?;
     let replaced = parts.iter().find(|part| {
         let mut known = known.iter().filter(|known| known.completed);
@@ -51,7 +54,7 @@ pub(crate) async fn published(
         mark_outdated(db, &row.task, &replaced_reason(part.task)).await?;
         outdate_dependents(db, attempt.task, None).await?;
     }
-    Ok(())
+    Ok(replaced.is_some())
 }
 
 fn replaced_reason(task: TaskId) -> String {

@@ -62,6 +62,10 @@ const MIGRATIONS: &[Sql] = &[
         sqlite: include_str!("../../migrations/sqlite/0011_agent_settings.sql"),
         postgres: include_str!("../../migrations/postgres/0011_agent_settings.sql"),
     },
+    Sql {
+        sqlite: include_str!("../../migrations/sqlite/0012_depended_on.sql"),
+        postgres: include_str!("../../migrations/postgres/0012_depended_on.sql"),
+    },
 ];
 
 /// The objects that the newest schema has in PostgreSQL. `tests/suite/real_postgres.rs` compares them with the

@@ -40,6 +40,7 @@ pub async fn inspect(path: &Path) -> StoreResult<Inspection> {
     let connection = pool(1, &settings, connect_options(path));
     let pools = Pools {
         kind: DatabasePools::Sqlite(Err(read_only(&location)), connection.clone()),
+        file_signal: None,
         location,
         clock_skew: settings.clock_skew.clone(),
         lease_clock: Arc::clone(&settings.lease_clock),

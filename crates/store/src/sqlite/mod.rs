@@ -15,6 +15,7 @@ use windlass_tasks::{StoreError, StoreResult};
 
 use crate::StoreSettings;
 use crate::error::{self, BUSY_TIMEOUT, StoreLocation};
+use crate::file_signal::FileSignal;
 use crate::pools::{DatabasePools, Pools, read_only};
 use crate::store::SqlStore;
 use file::FileAccess;
@@ -68,11 +69,12 @@ pub(crate) async fn open(path: &Path, settings: StoreSettings) -> StoreResult<Sq
 
     let pools = Pools {
         kind: DatabasePools::Sqlite(writer, readers),
+        file_signal: Some(FileSignal::new(path.to_owned())),
         location,
         clock_skew: settings.clock_skew.clone(),
         lease_clock: Arc::clone(&settings.lease_clock),
     };
-    let store = SqlStore::start(pools, 1, settings).await?;
+    let store = SqlStore::start(pools, settings).await?;
     if let Some(pool) = checkpoint_pool {
         store.spawn_background(checkpoint::run_checkpointer(pool, file::wal_path(path)));
     }

@@ -9,10 +9,7 @@ use crate::write_job::stages;
 
 impl Approvals for SqlStore {
     fn request_approval(&self, approval: NewApproval) -> StoreFuture<'_, Approval> {
-        let options = relaxed(
-            stages!("requesting permission"),
-            Some(approval.attempt.task),
-        );
+        let options = relaxed(stages!("requesting permission"));
         self.write(
             options,
             operation!(|db, approval| approvals::request(db, &approval)),
@@ -32,7 +29,7 @@ impl Approvals for SqlStore {
     }
 
     fn decide_approval(&self, id: ApprovalId, option: Option<String>) -> StoreFuture<'_, Approval> {
-        let options = durable(stages!("deciding a permission request"), None);
+        let options = durable(stages!("deciding a permission request"));
         self.write(
             options,
             operation!(|db, option| approvals::decide(db, id, option.as_deref())),

@@ -27,7 +27,7 @@ impl Blockers for SqlStore {
             let empty = "the answer must not be empty";
             return ready_error(StoreError::Refused(empty.to_owned()));
         }
-        let options = durable(stages!("answering a question"), None);
+        let options = durable(stages!("answering a question"));
         self.write(
             options,
             operation!(|db, text| blockers::answer(db, blocker, &text)),

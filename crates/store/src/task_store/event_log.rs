@@ -18,8 +18,7 @@ impl EventLog for SqlStore {
         if let Err(error) = events::check(&messages) {
             return ready_error(error);
         }
-        let task = attempt.map(|attempt| attempt.task);
-        let options = relaxed(stages!("appending events"), task);
+        let options = relaxed(stages!("appending events"));
         self.write(
             options,
             operation!(|db, messages| events::append(db, attempt, &messages)),

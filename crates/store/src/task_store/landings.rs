@@ -10,7 +10,7 @@ use windlass_tasks::{
 
 use super::write::{durable, operation, relaxed};
 use crate::ops::{landing_claim, landing_end, landings};
-use crate::store::SqlStore;
+use crate::store::{SqlStore, WriteExtras};
 use crate::write_job::{JobProgress, TypedWriteJob, WriteJob, stages};
 
 /// Releases landings that were claimed for a caller that stopped waiting.
@@ -25,12 +25,13 @@ fn undo_claim(claimed: Option<ClaimedLandings>) -> Option<Box<dyn WriteJob>> {
         result: None,
         reply: None,
         undo: None,
+        merge: None,
     }))
 }
 
 impl Landings for SqlStore {
     fn set_land(&self, task: TaskId, land: bool) -> StoreFuture<'_, Task> {
-        let options = durable(stages!("changing whether a task lands"), Some(task));
+        let options = durable(stages!("changing whether a task lands"));
         self.write(options, move |db| {
             Box::pin(landings::set_land(db, task, land))
         })
@@ -43,22 +44,26 @@ impl Landings for SqlStore {
     }
 
     fn enqueue_landing(&self, new: NewLanding) -> StoreFuture<'_, Landing> {
-        let options = durable(stages!("adding a landing"), Some(new.task));
+        let options = durable(stages!("adding a landing"));
         self.write(options, operation!(|db, new| landings::enqueue(db, &new)))
     }
 
     fn claim_landings(&self, claim: LandingClaim) -> StoreFuture<'_, Option<ClaimedLandings>> {
-        let options = relaxed(stages!("claiming landings"), None);
+        let options = relaxed(stages!("claiming landings"));
         let args = (claim, Arc::clone(&self.landing_watch));
-        self.write_or_undo(
+        let extras = WriteExtras {
+            undo: Some(undo_claim),
+            merge: None,
+        };
+        self.write_with(
             options,
             operation!(|db, args| landing_claim::claim(db, &args.0, &args.1)),
-            Some(undo_claim),
+            extras,
         )
     }
 
     fn heartbeat_landings(&self, token: LandingToken, lease: Duration) -> StoreFuture<'_, ()> {
-        let options = relaxed(stages!("renewing the lease of a landing"), None);
+        let options = relaxed(stages!("renewing the lease of a landing"));
         self.write(options, move |db| {
             Box::pin(landings::heartbeat(db, token, lease))
         })
@@ -70,7 +75,7 @@ impl Landings for SqlStore {
         entries: Vec<LandingId>,
         commit: String,
     ) -> StoreFuture<'_, ()> {
-        let options = durable(stages!("recording the commit to land"), None);
+        let options = durable(stages!("recording the commit to land"));
         let args = (entries, commit);
         self.write(
             options,
@@ -84,7 +89,7 @@ impl Landings for SqlStore {
         entry: LandingId,
         outcome: LandingOutcome,
     ) -> StoreFuture<'_, Task> {
-        let options = durable(stages!("finishing a landing"), None);
+        let options = durable(stages!("finishing a landing"));
         self.write(
             options,
             operation!(|db, outcome| landing_end::finish(db, token, entry, &outcome)),
@@ -92,7 +97,7 @@ impl Landings for SqlStore {
     }
 
     fn release_landings(&self, token: LandingToken, reason: Option<String>) -> StoreFuture<'_, ()> {
-        let options = durable(stages!("releasing landings"), None);
+        let options = durable(stages!("releasing landings"));
         self.write(
             options,
             operation!(|db, reason| landings::release(db, token, reason.as_deref())),
@@ -106,7 +111,7 @@ impl Landings for SqlStore {
     }
 
     fn record_landed(&self, new: NewLanding, commit: String) -> StoreFuture<'_, Task> {
-        let options = durable(stages!("recording a landed change"), Some(new.task));
+        let options = durable(stages!("recording a landed change"));
         let args = (new, commit);
         self.write(
             options,
@@ -115,7 +120,7 @@ impl Landings for SqlStore {
     }
 
     fn forget_landed(&self, task: TaskId) -> StoreFuture<'_, Task> {
-        let options = durable(stages!("forgetting a landing"), Some(task));
+        let options = durable(stages!("forgetting a landing"));
         self.write(options, move |db| {
             Box::pin(landing_end::forget_landed(db, task))
         })

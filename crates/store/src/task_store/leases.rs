@@ -10,8 +10,9 @@ use windlass_tasks::{
 };
 
 use super::write::{durable, operation, relaxed};
+use crate::merge::{CompletedAttempt, MergeInput, MergeOutput, Mergeable};
 use crate::ops::{attempts, claim, finish, reclaim};
-use crate::store::SqlStore;
+use crate::store::{SqlStore, WriteExtras};
 use crate::write_job::{JobProgress, TypedWriteJob, WriteJob, stages};
 
 /// Releases a task that was claimed for a caller that stopped waiting.
@@ -31,28 +32,39 @@ fn undo_claim(claimed: Option<Claimed>) -> Option<Box<dyn WriteJob>> {
         result: None,
         reply: None,
         undo: None,
+        merge: None,
     }))
 }
 
 impl Leases for SqlStore {
     fn claim(&self, claim: Claim) -> StoreFuture<'_, Option<Claimed>> {
-        let options = relaxed(stages!("claiming a task"), None);
-        self.write_or_undo(
+        let options = relaxed(stages!("claiming a task"));
+        let extras = WriteExtras {
+            undo: Some(undo_claim),
+            merge: claim.task.is_none().then(|| Mergeable {
+                input: Arc::new(MergeInput::Claim(claim.clone())),
+                output: |output| match output {
+                    MergeOutput::Claimed(claimed) => Some(claimed),
+                    _ => None,
+                },
+            }),
+        };
+        self.write_with(
             options,
             operation!(|db, claim| claim::claim(db, &claim)),
-            Some(undo_claim),
+            extras,
         )
     }
 
     fn heartbeat(&self, attempt: AttemptRef, lease: Duration) -> StoreFuture<'_, LeaseStatus> {
-        let options = relaxed(stages!("renewing a lease"), Some(attempt.task));
+        let options = relaxed(stages!("renewing a lease"));
         self.write(options, move |db| {
             Box::pin(attempts::heartbeat(db, attempt, lease))
         })
     }
 
     fn release(&self, attempt: AttemptRef, release: Release) -> StoreFuture<'_, ()> {
-        let options = durable(stages!("releasing a task"), Some(attempt.task));
+        let options = durable(stages!("releasing a task"));
         self.write(
             options,
             operation!(|db, release| finish::release(db, attempt, &release)),
@@ -60,7 +72,7 @@ impl Leases for SqlStore {
     }
 
     fn reclaim_expired(&self) -> StoreFuture<'_, Vec<Task>> {
-        let options = relaxed(stages!("reclaiming expired tasks"), None);
+        let options = relaxed(stages!("reclaiming expired tasks"));
         let watch = Arc::clone(&self.lease_watch);
         self.write(
             options,
@@ -69,7 +81,7 @@ impl Leases for SqlStore {
     }
 
     fn record_intent(&self, attempt: AttemptRef, commit: String) -> StoreFuture<'_, ()> {
-        let options = durable(stages!("recording a publish intent"), Some(attempt.task));
+        let options = durable(stages!("recording a publish intent"));
         self.write(
             options,
             operation!(|db, commit| attempts::record_intent(db, attempt, &commit)),
@@ -83,7 +95,7 @@ impl Leases for SqlStore {
     }
 
     fn record_change(&self, attempt: AttemptRef, commit: String) -> StoreFuture<'_, ()> {
-        let options = durable(stages!("recording a change"), Some(attempt.task));
+        let options = durable(stages!("recording a change"));
         self.write(
             options,
             operation!(|db, commit| attempts::record_change(db, attempt, &commit)),
@@ -97,11 +109,23 @@ impl Leases for SqlStore {
     }
 
     fn finish(&self, attempt: AttemptRef, outcome: Outcome, usage: Usage) -> StoreFuture<'_, Task> {
-        let options = durable(stages!("finishing an attempt"), Some(attempt.task));
-        let args = (outcome, usage);
-        self.write(
+        let options = durable(stages!("finishing an attempt"));
+        let end = Arc::new((outcome, usage));
+        let completed = CompletedAttempt::new(attempt, &end);
+        let extras = WriteExtras {
+            undo: None,
+            merge: completed.map(|completed| Mergeable {
+                input: Arc::new(MergeInput::Complete(completed)),
+                output: |output| match output {
+                    MergeOutput::Completed(task) => Some(task),
+                    _ => None,
+                },
+            }),
+        };
+        self.write_with(
             options,
-            operation!(|db, args| finish::finish(db, attempt, &args.0, &args.1)),
+            operation!(|db, end| finish::finish(db, attempt, &end.0, &end.1)),
+            extras,
         )
     }
 }

@@ -12,7 +12,7 @@ use crate::write_job::stages;
 
 impl Notifications for SqlStore {
     fn follow(&self, follower: String) -> StoreFuture<'_, u64> {
-        let options = relaxed(stages!("starting to follow events"), None);
+        let options = relaxed(stages!("starting to follow events"));
         self.write(
             options,
             operation!(|db, follower| notifications::follow(db, &follower)),
@@ -23,7 +23,7 @@ impl Notifications for SqlStore {
         if let Err(error) = notifications::check(&step) {
             return ready_error(error);
         }
-        let options = durable(stages!("storing notifications"), None);
+        let options = durable(stages!("storing notifications"));
         self.write(
             options,
             operation!(|db, step| notifications::record(db, &step)),
@@ -34,7 +34,7 @@ impl Notifications for SqlStore {
         &self,
         claim: NotificationClaim,
     ) -> StoreFuture<'_, Option<Notification>> {
-        let options = relaxed(stages!("claiming a notification"), None);
+        let options = relaxed(stages!("claiming a notification"));
         self.write(
             options,
             operation!(|db, claim| notifications::claim(db, &claim)),
@@ -47,7 +47,7 @@ impl Notifications for SqlStore {
         claim: u32,
         end: NotificationEnd,
     ) -> StoreFuture<'_, bool> {
-        let options = durable(stages!("ending a notification"), None);
+        let options = durable(stages!("ending a notification"));
         self.write(
             options,
             operation!(|db, end| notifications::end(db, id, claim, &end)),

@@ -20,7 +20,7 @@ impl Projects for SqlStore {
         if let Err(error) = projects::check(&project) {
             return ready_error(error);
         }
-        let options = durable(stages!("adding a project"), None);
+        let options = durable(stages!("adding a project"));
         self.write(
             options,
             operation!(|db, project| projects::add_project(db, &project)),
@@ -40,7 +40,7 @@ impl Projects for SqlStore {
     }
 
     fn add_issue(&self, issue: NewIssue) -> StoreFuture<'_, Issue> {
-        let options = durable(stages!("adding an issue"), None);
+        let options = durable(stages!("adding an issue"));
         self.write(
             options,
             operation!(|db, issue| projects::add_issue(db, &issue)),

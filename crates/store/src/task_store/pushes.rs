@@ -9,7 +9,7 @@ use crate::write_job::stages;
 
 impl Pushes for SqlStore {
     fn request_push(&self, push: NewPush) -> StoreFuture<'_, Push> {
-        let options = durable(stages!("requesting a push"), Some(push.task_id));
+        let options = durable(stages!("requesting a push"));
         self.write(options, operation!(|db, push| pushes::request(db, &push)))
     }
 
@@ -18,12 +18,12 @@ impl Pushes for SqlStore {
     }
 
     fn claim_push(&self, claim: PushClaim) -> StoreFuture<'_, Option<Push>> {
-        let options = relaxed(stages!("claiming a push"), None);
+        let options = relaxed(stages!("claiming a push"));
         self.write(options, operation!(|db, claim| pushes::claim(db, &claim)))
     }
 
     fn record_sent(&self, push: PushRef, commit: String) -> StoreFuture<'_, ()> {
-        let options = durable(stages!("recording a push"), None);
+        let options = durable(stages!("recording a push"));
         self.write(
             options,
             operation!(|db, commit| pushes::record_sent(db, push, &commit)),
@@ -31,7 +31,7 @@ impl Pushes for SqlStore {
     }
 
     fn end_push(&self, push: PushRef, end: PushEnd) -> StoreFuture<'_, Push> {
-        let options = durable(stages!("ending a push"), None);
+        let options = durable(stages!("ending a push"));
         self.write(options, operation!(|db, end| pushes::end(db, push, &end)))
     }
 }

@@ -1,10 +1,13 @@
 //! Adding, listing and changing tasks.
 
+use std::sync::Arc;
+
 use windlass_tasks::{Enqueued, NewTask, StoreFuture, Task, TaskFilter, TaskId, TaskQueue};
 
 use super::write::{durable, operation, ready_error};
-use crate::ops::{enqueue, new_task_rules, tasks};
-use crate::store::SqlStore;
+use crate::merge::{MergeInput, MergeOutput, Mergeable};
+use crate::ops::{add_merged, enqueue, new_task_rules, tasks};
+use crate::store::{SqlStore, WriteExtras};
 use crate::task_row;
 use crate::write_job::stages;
 
@@ -13,11 +16,24 @@ impl TaskQueue for SqlStore {
         if let Err(error) = new_task_rules::check(&tasks) {
             return ready_error(error);
         }
-        let options = durable(stages!("adding tasks"), None);
+        let options = durable(stages!("adding tasks"));
         let parents_known = self.known_parents.contains_all(&tasks);
-        let write = self.write(
+        let tasks = Arc::new(tasks);
+        let input = || Arc::new(MergeInput::Add(Arc::clone(&tasks)));
+        let extras = WriteExtras {
+            undo: None,
+            merge: (parents_known && add_merged::can_merge(&tasks)).then(|| Mergeable {
+                input: input(),
+                output: |output| match output {
+                    MergeOutput::Added(added) => Some(vec![added]),
+                    _ => None,
+                },
+            }),
+        };
+        let write = self.write_with(
             options,
             operation!(|db, tasks| enqueue::enqueue(db, &tasks, parents_known)),
+            extras,
         );
         Box::pin(async move {
             let added = write.await?;
@@ -27,7 +43,7 @@ impl TaskQueue for SqlStore {
     }
 
     fn add_dependency(&self, task: TaskId, on: TaskId) -> StoreFuture<'_, ()> {
-        let options = durable(stages!("adding a dependency"), Some(task));
+        let options = durable(stages!("adding a dependency"));
         self.write(options, move |db| {
             Box::pin(tasks::add_dependency(db, task, on))
         })
@@ -46,17 +62,17 @@ impl TaskQueue for SqlStore {
     }
 
     fn cancel(&self, id: TaskId) -> StoreFuture<'_, Task> {
-        let options = durable(stages!("cancelling a task"), Some(id));
+        let options = durable(stages!("cancelling a task"));
         self.write(options, move |db| Box::pin(tasks::cancel(db, id)))
     }
 
     fn retry(&self, id: TaskId, fresh: bool) -> StoreFuture<'_, Task> {
-        let options = durable(stages!("retrying a task"), Some(id));
+        let options = durable(stages!("retrying a task"));
         self.write(options, move |db| Box::pin(tasks::retry(db, id, fresh)))
     }
 
     fn accept(&self, id: TaskId) -> StoreFuture<'_, Task> {
-        let options = durable(stages!("accepting a proof"), Some(id));
+        let options = durable(stages!("accepting a proof"));
         self.write(options, move |db| Box::pin(tasks::accept(db, id)))
     }
 }

@@ -18,7 +18,7 @@ impl AttemptRecords for SqlStore {
     }
 
     fn record_session(&self, attempt: AttemptRef, session: AgentSession) -> StoreFuture<'_, ()> {
-        let options = relaxed(stages!("recording a session"), Some(attempt.task));
+        let options = relaxed(stages!("recording a session"));
         self.write(
             options,
             operation!(|db, session| attempts::record_session(db, attempt, &session)),
@@ -30,7 +30,7 @@ impl AttemptRecords for SqlStore {
         attempt: AttemptRef,
         result: TestResult,
     ) -> StoreFuture<'_, TestResultId> {
-        let options = relaxed(stages!("recording a test result"), Some(attempt.task));
+        let options = relaxed(stages!("recording a test result"));
         self.write(
             options,
             operation!(|db, result| records::record_test(db, attempt, &result)),
@@ -48,7 +48,7 @@ impl AttemptRecords for SqlStore {
         attempt: AttemptRef,
         round: Correction,
     ) -> StoreFuture<'_, CorrectionId> {
-        let options = relaxed(stages!("recording a correction"), Some(attempt.task));
+        let options = relaxed(stages!("recording a correction"));
         self.write(
             options,
             operation!(|db, round| records::record_correction(db, attempt, &round)),

@@ -12,7 +12,7 @@ impl Reviews for SqlStore {
         if let Err(error) = review_rules::check(&review) {
             return ready_error(error);
         }
-        let options = durable(stages!("storing a review"), Some(review.task_id));
+        let options = durable(stages!("storing a review"));
         self.write(options, operation!(|db, review| reviews::add(db, &review)))
     }
 

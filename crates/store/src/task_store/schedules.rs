@@ -15,7 +15,7 @@ impl Schedules for SqlStore {
         if let Err(error) = schedules::check(&schedule) {
             return ready_error(error);
         }
-        let options = durable(stages!("adding a schedule"), None);
+        let options = durable(stages!("adding a schedule"));
         self.write(
             options,
             operation!(|db, schedule| schedules::add(db, &schedule)),
@@ -29,24 +29,24 @@ impl Schedules for SqlStore {
     }
 
     fn pause_schedule(&self, id: ScheduleId) -> StoreFuture<'_, Schedule> {
-        let options = durable(stages!("pausing a schedule"), None);
+        let options = durable(stages!("pausing a schedule"));
         self.write(options, move |db| Box::pin(schedules::pause(db, id, None)))
     }
 
     fn resume_schedule(&self, id: ScheduleId, next: Timestamp) -> StoreFuture<'_, Schedule> {
-        let options = durable(stages!("resuming a schedule"), None);
+        let options = durable(stages!("resuming a schedule"));
         self.write(options, move |db| {
             Box::pin(schedules::pause(db, id, Some(next)))
         })
     }
 
     fn remove_schedule(&self, id: ScheduleId) -> StoreFuture<'_, Schedule> {
-        let options = durable(stages!("removing a schedule"), None);
+        let options = durable(stages!("removing a schedule"));
         self.write(options, move |db| Box::pin(schedules::remove(db, id)))
     }
 
     fn run_schedule(&self, run: DueRun) -> StoreFuture<'_, Option<Task>> {
-        let options = durable(stages!("adding the task of a schedule"), None);
+        let options = durable(stages!("adding the task of a schedule"));
         self.write(options, move |db| Box::pin(schedules::run(db, run)))
     }
 }

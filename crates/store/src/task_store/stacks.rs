@@ -22,7 +22,7 @@ impl Stacks for SqlStore {
         base: String,
         parts: Vec<BasePart>,
     ) -> StoreFuture<'_, ()> {
-        let options = durable(stages!("recording a base"), Some(attempt.task));
+        let options = durable(stages!("recording a base"));
         let args = (base, parts);
         self.write(
             options,
@@ -34,7 +34,7 @@ impl Stacks for SqlStore {
         if let Err(error) = new_task_rules::check(std::slice::from_ref(&merge)) {
             return ready_error(error);
         }
-        let options = durable(stages!("adding a task that merges"), Some(attempt.task));
+        let options = durable(stages!("adding a task that merges"));
         self.write(
             options,
             operation!(|db, merge| stacks::wait_for_merge(db, attempt, &merge)),
@@ -47,7 +47,7 @@ impl Stacks for SqlStore {
         dependency: TaskId,
         reason: String,
     ) -> StoreFuture<'_, Task> {
-        let options = durable(stages!("waiting for a dependency"), Some(attempt.task));
+        let options = durable(stages!("waiting for a dependency"));
         self.write(
             options,
             operation!(|db, reason| stacks::wait_for_update(db, attempt, dependency, &reason)),

@@ -9,7 +9,7 @@ use crate::write_job::stages;
 
 impl Steering for SqlStore {
     fn edit_task(&self, id: TaskId, edit: TaskEdit) -> StoreFuture<'_, Task> {
-        let options = durable(stages!("editing a task"), Some(id));
+        let options = durable(stages!("editing a task"));
         self.write(
             options,
             operation!(|db, edit| steering::edit(db, id, &edit)),
@@ -17,17 +17,17 @@ impl Steering for SqlStore {
     }
 
     fn pause_task(&self, id: TaskId) -> StoreFuture<'_, Task> {
-        let options = durable(stages!("pausing a task"), Some(id));
+        let options = durable(stages!("pausing a task"));
         self.write(options, move |db| Box::pin(steering::pause(db, id, true)))
     }
 
     fn resume_task(&self, id: TaskId) -> StoreFuture<'_, Task> {
-        let options = durable(stages!("resuming a task"), Some(id));
+        let options = durable(stages!("resuming a task"));
         self.write(options, move |db| Box::pin(steering::pause(db, id, false)))
     }
 
     fn cancel_all(&self, project: Option<ProjectId>) -> StoreFuture<'_, Vec<Task>> {
-        let options = durable(stages!("cancelling all tasks"), None);
+        let options = durable(stages!("cancelling all tasks"));
         self.write(options, move |db| {
             Box::pin(steering::cancel_all(db, project))
         })
@@ -41,7 +41,7 @@ impl Steering for SqlStore {
         if let Err(error) = steering::check_reason(&reason) {
             return ready_error(error);
         }
-        let options = durable(stages!("pausing the workers"), None);
+        let options = durable(stages!("pausing the workers"));
         self.write(
             options,
             operation!(|db, reason| steering::pause_workers(db, project, &reason)),
@@ -49,7 +49,7 @@ impl Steering for SqlStore {
     }
 
     fn resume_workers(&self, project: Option<ProjectId>) -> StoreFuture<'_, bool> {
-        let options = durable(stages!("resuming the workers"), None);
+        let options = durable(stages!("resuming the workers"));
         self.write(options, move |db| {
             Box::pin(steering::resume_workers(db, project))
         })
@@ -71,7 +71,7 @@ impl Steering for SqlStore {
         if let Err(error) = steering::check_note(&note) {
             return ready_error(error);
         }
-        let options = durable(stages!("setting the note of a project"), None);
+        let options = durable(stages!("setting the note of a project"));
         self.write(
             options,
             operation!(|db, note| steering::set_note(db, project, &note)),

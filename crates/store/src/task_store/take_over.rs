@@ -19,7 +19,7 @@ impl TakeOver for SqlStore {
         if let Err(error) = take_over::check(&author, &text) {
             return ready_error(error);
         }
-        let options = durable(stages!("storing a message"), Some(task));
+        let options = durable(stages!("storing a message"));
         let message = (author, text);
         self.write(
             options,
@@ -38,14 +38,14 @@ impl TakeOver for SqlStore {
         attempt: AttemptRef,
         seen: Option<MessageId>,
     ) -> StoreFuture<'_, Vec<AgentMessage>> {
-        let options = durable(stages!("delivering messages"), Some(attempt.task));
+        let options = durable(stages!("delivering messages"));
         self.write(options, move |db| {
             Box::pin(take_over::take(db, attempt, seen))
         })
     }
 
     fn take_over(&self, claim: Claim) -> StoreFuture<'_, Claimed> {
-        let options = durable(stages!("taking over a task"), claim.task);
+        let options = durable(stages!("taking over a task"));
         self.write(
             options,
             operation!(|db, claim| take_over::take_over(db, &claim)),

@@ -10,7 +10,7 @@ use crate::write_job::stages;
 
 impl Traces for SqlStore {
     fn put_trace(&self, id: String, task: Option<TaskId>, root: TraceNode) -> StoreFuture<'_, ()> {
-        let options = relaxed(stages!("storing a trace"), task);
+        let options = relaxed(stages!("storing a trace"));
         let args = (id, root);
         self.write(
             options,

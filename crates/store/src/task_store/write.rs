@@ -1,28 +1,20 @@
 //! What the writes of a store have in common.
 
-use windlass_tasks::{StoreError, StoreFuture, TaskId};
+use windlass_tasks::{StoreError, StoreFuture};
 
 use crate::store::{Durability, WriteOptions};
 use crate::write_job::StageLabels;
 
 /// Options of a write that must survive power loss.
-pub(super) fn durable(stages: StageLabels, task: Option<TaskId>) -> WriteOptions {
+pub(super) fn durable(stages: StageLabels) -> WriteOptions {
     let durability = Durability::Durable;
-    WriteOptions {
-        stages,
-        durability,
-        task,
-    }
+    WriteOptions { stages, durability }
 }
 
 /// Options of a write that need not survive power loss.
-pub(super) fn relaxed(stages: StageLabels, task: Option<TaskId>) -> WriteOptions {
+pub(super) fn relaxed(stages: StageLabels) -> WriteOptions {
     let durability = Durability::Relaxed;
-    WriteOptions {
-        stages,
-        durability,
-        task,
-    }
+    WriteOptions { stages, durability }
 }
 
 /// Returns a future that fails without starting a write.

@@ -91,6 +91,7 @@ cases![
     dependency_cycle_is_rejected,
     failed_task_blocks_dependents_until_retried,
     concurrent_completions_unblock_dependent,
+    dependency_on_a_completing_task_is_met,
     cancel_is_requested_while_running,
     blocker_is_answered_once,
     approval_is_decided_once,
@@ -147,6 +148,8 @@ cases![
     notification_is_sent_by_one_and_retried,
     p9_two_connections_see_the_same_data,
     each_task_is_claimed_once,
+    waiting_writes_each_get_their_own_result,
+    refused_write_does_not_disturb_those_that_wait_with_it,
     p3_leases_match_the_model,
     p9_sixteen_concurrent_writers_stay_consistent,
 ];

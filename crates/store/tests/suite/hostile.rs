@@ -187,6 +187,7 @@ mod real_postgres {
             include_str!("../../migrations/postgres/0009_reviews.sql"),
             include_str!("../../migrations/postgres/0010_stack.sql"),
             include_str!("../../migrations/postgres/0011_agent_settings.sql"),
+            include_str!("../../migrations/postgres/0012_depended_on.sql"),
         ] {
             sqlx::raw_sql(batch).execute(&mut connection).await.unwrap();
         }

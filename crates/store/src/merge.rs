@@ -1,0 +1,87 @@
+//! Writes that can be merged into one statement, and their results.
+
+use std::sync::Arc;
+
+use windlass_core::Usage;
+use windlass_tasks::{
+    AttemptRef, Claim, Claimed, Enqueued, NewTask, Outcome, Proof, StoreResult, Task,
+};
+
+use crate::sql::Row;
+
+/// A write that can be merged.
+#[derive(Debug)]
+pub(crate) enum MergeInput {
+    /// The only task of an `enqueue`.
+    Add(Arc<Vec<NewTask>>),
+    Claim(Claim),
+    Complete(CompletedAttempt),
+}
+
+impl MergeInput {
+    /// Returns `true` if one statement can do both.
+    pub(crate) fn merges_with(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Add(_), Self::Add(_)) | (Self::Complete(_), Self::Complete(_)) => true,
+            (Self::Claim(one), Self::Claim(two)) => one == two,
+            _ => false,
+        }
+    }
+}
+
+/// The result of a merged write.
+#[derive(Debug)]
+pub(crate) enum MergeOutput {
+    Added(Enqueued),
+    Claimed(Option<Claimed>),
+    Completed(Task),
+}
+
+/// What a job needs to be merged.
+pub(crate) struct Mergeable<T> {
+    pub(crate) input: Arc<MergeInput>,
+    pub(crate) output: fn(MergeOutput) -> Option<T>,
+}
+
+/// What a statement returned: the result of each write, or `None` for a write that needs an operation.
+#[derive(Debug)]
+pub(crate) struct MergedResults {
+    pub(crate) outputs: Vec<Option<MergeOutput>>,
+    /// The last sequence number that was assigned, if any.
+    pub(crate) last_seq: Option<u64>,
+}
+
+impl MergedResults {
+    /// Reads the sequence number that every row has.
+    pub(crate) fn new(outputs: Vec<Option<MergeOutput>>, rows: &[Row]) -> StoreResult<Self> {
+        let last = rows.first().map(|row| row.int("last_seq")).transpose()?;
+        Ok(Self {
+            outputs,
+            last_seq: last.and_then(|last| u64::try_from(last).ok()),
+        })
+    }
+}
+
+/// A completed attempt.
+#[derive(Debug)]
+pub(crate) struct CompletedAttempt {
+    pub(crate) attempt: AttemptRef,
+    pub(crate) end: Arc<(Outcome, Usage)>,
+}
+
+impl CompletedAttempt {
+    /// Returns `None` for other outcomes, and for a change that contains the changes of other tasks.
+    pub(crate) fn new(attempt: AttemptRef, end: &Arc<(Outcome, Usage)>) -> Option<Self> {
+        let Outcome::Completed { proof, .. } = &end.0 else {
+            return None;
+        };
+        let has_parts = |proof: &Proof| !proof.base_parts.is_empty();
+        if proof.as_deref().is_some_and(has_parts) {
+            return None;
+        }
+        Some(Self {
+            attempt,
+            end: Arc::clone(end),
+        })
+    }
+}

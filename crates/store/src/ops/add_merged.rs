@@ -1,0 +1,103 @@
+//! Adds tasks that have no dependencies and no candidates in one statement. `enqueue` has the rules.
+
+use serde::Serialize;
+use windlass_tasks::{Enqueued, NewTask, StoreResult, TaskStatus};
+
+use super::enqueue::new_columns;
+use crate::connection::DbConnection;
+use crate::events::status_parts;
+use crate::merge::{MergeOutput, MergedResults};
+use crate::sql::{Sql, args, json, merged_sql};
+use crate::task_row;
+
+/// A task as JSON. Its fields are the columns.
+#[derive(Serialize)]
+struct NewTaskRow<'a> {
+    project_id: i64,
+    issue_id: Option<i64>,
+    title: &'a str,
+    description: &'a str,
+    priority: u8,
+    workflow_step: u8,
+    kind: &'a str,
+    agent: Option<&'a str>,
+    idempotency_key: Option<&'a str>,
+    wish: Option<String>,
+    max_attempts: u32,
+    tests: String,
+    edits_tests: u8,
+    land: u8,
+    target: Option<&'a str>,
+    merges: u8,
+    agent_settings: Option<String>,
+}
+
+impl<'a> NewTaskRow<'a> {
+    fn new(new: &'a NewTask) -> StoreResult<Self> {
+        Ok(Self {
+            project_id: new.project_id.get(),
+            issue_id: new.issue_id.map(|id| id.get()),
+            title: &new.title,
+            description: &new.description,
+            priority: new.priority,
+            workflow_step: new.workflow_step,
+            kind: new.kind.as_str(),
+            agent: new.agent.as_deref(),
+            idempotency_key: new.idempotency_key.as_deref(),
+            wish: match new.idempotency_key {
+                Some(_) => Some(json(new)?),
+                None => None,
+            },
+            max_attempts: new.max_attempts,
+            tests: json(&new.tests)?,
+            edits_tests: new.edits_tests.into(),
+            land: new.land.into(),
+            target: new.target.as_deref(),
+            merges: new.merges.into(),
+            agent_settings: new.agent_settings.as_ref().map(json).transpose()?,
+        })
+    }
+}
+
+/// Returns `true` if adding these tasks needs no more than one statement. Their projects and issues must exist.
+pub(crate) fn can_merge(tasks: &[NewTask]) -> bool {
+    let is_plain = |new: &NewTask| new.dependencies.is_empty() && new.best_of.is_none();
+    matches!(tasks, [one] if is_plain(one))
+}
+
+/// Adds tasks, each for its own caller. A task whose idempotency key exists is left to `enqueue`.
+pub(crate) async fn add_merged(
+    db: &mut DbConnection,
+    skew: i64,
+    tasks: &[&NewTask],
+) -> StoreResult<MergedResults> {
+    const ADD: Sql = merged_sql!(
+        synchronous_commit "on";
+        "changed AS (INSERT INTO task (",
+        new_columns!(),
+        ") SELECT project_id, issue_id, title, description, 'pending', priority, workflow_step, kind, agent, ",
+        "idempotency_key, wish, max_attempts, tests, edits_tests, land, target, merges, agent_settings, now, now ",
+        "FROM clock, json_to_recordset(CAST($5 AS JSON)) AS new (project_id BIGINT, issue_id BIGINT, title TEXT, ",
+        "description TEXT, priority BIGINT, workflow_step BIGINT, kind TEXT, agent TEXT, idempotency_key TEXT, ",
+        "wish TEXT, max_attempts BIGINT, tests TEXT, edits_tests BIGINT, land BIGINT, target TEXT, merges BIGINT, ",
+        "agent_settings TEXT) ON CONFLICT (idempotency_key) DO NOTHING RETURNING task.*)"
+    );
+    let rows = tasks.iter().map(|new| NewTaskRow::new(new));
+    let rows: Vec<NewTaskRow<'_>> = rows.collect::<StoreResult<_>>()?;
+    let [before, between, after] = status_parts(TaskStatus::Pending, "worker")?;
+    let values = args![skew, before, between, after, json(&rows)?];
+    let rows = db.fetch_returning(ADD, values).await?;
+    let mut added = Vec::with_capacity(rows.len());
+    for row in &rows {
+        added.push(task_row::from_row(row)?.task);
+    }
+    // The ids are in the order of the input.
+    added.sort_by_key(|task| task.id);
+    let mut added = added.into_iter().peekable();
+    let outputs = tasks.iter().map(|new| {
+        let task = added.next_if(|task| task.idempotency_key == new.idempotency_key)?;
+        Some(MergeOutput::Added(Enqueued { task, fresh: true }))
+    });
+    let outputs = outputs.collect();
+    MergedResults::new(outputs, &rows)
+}

@@ -1,0 +1,114 @@
+//! Completes attempts in one statement, where no other task is concerned. `finish` has the rules.
+
+use serde::Serialize;
+use windlass_core::Usage;
+use windlass_tasks::{Outcome, StoreResult, Task, TaskStatus};
+
+use super::finish;
+use crate::connection::DbConnection;
+use crate::events::{WORKER_OF_KIND, status_parts};
+use crate::merge::{CompletedAttempt, MergeOutput, MergedResults};
+use crate::sql::{Sql, args, json, merged_sql};
+use crate::task_row;
+
+impl CompletedAttempt {
+    fn row(&self) -> StoreResult<Option<CompletedRow<'_>>> {
+        let (outcome, usage) = &*self.end;
+        let Outcome::Completed {
+            proof,
+            branch,
+            output,
+        } = outcome
+        else {
+            return Ok(None);
+        };
+        let proof = proof.as_deref();
+        let mut total = Usage::default();
+        total += usage;
+        let next = finish::completed_state(proof, branch.as_deref(), output);
+        Ok(Some(CompletedRow {
+            task_id: self.attempt.task.get(),
+            number: self.attempt.number,
+            output: next.output,
+            branch: next.branch,
+            unverified: next.unverified.into(),
+            needs_review: next.needs_review.into(),
+            usage: json(usage)?,
+            total: json(&total)?,
+            proof: proof.map(json).transpose()?,
+            published: proof.map(|proof| proof.commit.as_str()),
+            base: proof.map(|proof| proof.base.as_str()),
+        }))
+    }
+}
+
+/// A completed attempt as JSON.
+#[derive(Serialize)]
+struct CompletedRow<'a> {
+    task_id: i64,
+    number: u32,
+    output: Option<&'a str>,
+    branch: Option<&'a str>,
+    unverified: u8,
+    needs_review: u8,
+    usage: String,
+    /// The usage of all attempts.
+    total: String,
+    proof: Option<String>,
+    published: Option<&'a str>,
+    base: Option<&'a str>,
+}
+
+/// Completes attempts that still hold their task. Left to `finish` are tasks that others depend on, candidates and
+/// their tasks, tasks with the usage of earlier attempts, and tasks that another transaction is changing.
+///
+/// What decides this are columns of the task: PostgreSQL checks them again on the newest version of the row when it
+/// locks it, while it reads all other rows as they were when the statement began.
+pub(crate) async fn complete_merged(
+    db: &mut DbConnection,
+    skew: i64,
+    attempts: &[&CompletedAttempt],
+) -> StoreResult<MergedResults> {
+    const COMPLETE: Sql = merged_sql!(
+        synchronous_commit "on";
+        "done AS MATERIALIZED (SELECT * FROM json_to_recordset(CAST($5 AS JSON)) AS done (task_id BIGINT, number BIGINT, ",
+        "output TEXT, branch TEXT, unverified BIGINT, needs_review BIGINT, usage TEXT, total TEXT, proof TEXT, published TEXT, base TEXT)), ",
+        "held AS MATERIALIZED (SELECT task.id FROM done JOIN task ON task.id = done.task_id AND task.attempt = done.number ",
+        "JOIN attempt ON attempt.task_id = done.task_id AND attempt.number = done.number ",
+        "WHERE task.status = 'in_progress' AND task.depended_on = 0 AND task.best_of IS NULL ",
+        "AND task.candidate_of IS NULL AND task.usage = '' AND (done.base IS NOT NULL OR attempt.base_parts = '[]') ",
+        "FOR NO KEY UPDATE OF task SKIP LOCKED), ",
+        "ended AS (UPDATE attempt SET ended = 'completed', ended_at = clock.now, usage = done.usage, error = NULL, ",
+        "published = coalesce(done.published, attempt.change_commit), base = coalesce(done.base, attempt.base), base_parts = '[]' ",
+        "FROM held JOIN done ON done.task_id = held.id, clock ",
+        "WHERE attempt.task_id = done.task_id AND attempt.number = done.number), ",
+        "kept AS (INSERT INTO earlier_proof (task_id, attempt, body) SELECT proof.task_id, proof.attempt, proof.body ",
+        "FROM held JOIN done ON done.task_id = held.id JOIN proof ON proof.task_id = held.id ",
+        "WHERE done.proof IS NOT NULL AND proof.attempt <> done.number ON CONFLICT (task_id, attempt) DO NOTHING), ",
+        "proved AS (INSERT INTO proof (task_id, attempt, body) SELECT done.task_id, done.number, done.proof ",
+        "FROM held JOIN done ON done.task_id = held.id WHERE done.proof IS NOT NULL ",
+        "ON CONFLICT (task_id) DO UPDATE SET attempt = excluded.attempt, body = excluded.body), ",
+        "withdrawn AS (UPDATE approval SET decided_at = clock.now FROM held, clock ",
+        "WHERE approval.task_id = held.id AND approval.decided_at IS NULL), ",
+        "changed AS (UPDATE task SET status = 'completed', output = done.output, branch = done.branch, ",
+        "unverified = done.unverified, needs_review = done.needs_review, usage = done.total, review = NULL, outdated = 0, ",
+        "cancel_requested = 0, lease_until = 0, updated_at = clock.now, completed_at = clock.now ",
+        "FROM held JOIN done ON done.task_id = held.id, clock WHERE task.id = held.id RETURNING task.*)"
+    );
+    let mut input = Vec::with_capacity(attempts.len());
+    for attempt in attempts {
+        input.extend(attempt.row()?);
+    }
+    let [before, between, after] = status_parts(TaskStatus::Completed, WORKER_OF_KIND)?;
+    let values = args![skew, before, between, after, json(&input)?];
+    let rows = db.fetch_returning(COMPLETE, values).await?;
+    let mut tasks: Vec<Task> = Vec::with_capacity(rows.len());
+    for row in &rows {
+        tasks.push(task_row::from_row(row)?.task);
+    }
+    let outputs = attempts.iter().map(|one| {
+        let task = tasks.iter().find(|task| task.id == one.attempt.task)?;
+        Some(MergeOutput::Completed(task.clone()))
+    });
+    MergedResults::new(outputs.collect(), &rows)
+}

@@ -1,0 +1,106 @@
+//! The connection that the jobs of one queue use, and how a transaction on it ends.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio::time::error::Elapsed;
+use windlass_tasks::StoreError;
+
+use crate::connection::DbConnection;
+use crate::notify::EventSignal;
+use crate::pools::{self, MAX_UNTESTED, Pools};
+use crate::write_job::WriteJob;
+
+/// How long a transaction may take before its connection is discarded.
+pub(crate) const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Reason why a transaction was not committed.
+pub(crate) enum BatchError {
+    /// A job failed after it wrote changes.
+    JobFailed,
+    /// The transaction itself failed. The flag is `true` if a retry may help.
+    Transaction(StoreError, bool),
+}
+
+/// Writes the jobs of one queue.
+pub(crate) struct Writer {
+    pub(crate) pools: Pools,
+    signal: EventSignal,
+    /// The connection, since its last use. It stays here between transactions: a pool would test it each time.
+    connection: Option<(DbConnection, Instant)>,
+}
+
+impl Writer {
+    pub(crate) fn new(pools: Pools, signal: EventSignal) -> Self {
+        Self {
+            pools,
+            signal,
+            connection: None,
+        }
+    }
+
+    /// Ends a transaction that returned the last sequence number it assigned. The connection is closed if its state
+    /// is unknown.
+    pub(crate) async fn end(
+        &mut self,
+        mut db: DbConnection,
+        done: Result<Result<Option<u64>, BatchError>, Elapsed>,
+    ) -> Result<(), BatchError> {
+        match done {
+            Ok(Ok(last)) => {
+                self.connection = Some((db, Instant::now()));
+                if let Some(last) = last {
+                    self.announce(last);
+                }
+                Ok(())
+            }
+            Ok(Err(error)) => {
+                match db.execute_batch(pools::ROLLBACK).await {
+                    Ok(_) => self.connection = Some((db, Instant::now())),
+                    Err(_) => db.close().await,
+                }
+                Err(error)
+            }
+            Err(_) => {
+                db.close().await;
+                let what = "a transaction";
+                let after = TRANSACTION_TIMEOUT;
+                Err(BatchError::Transaction(
+                    StoreError::Timeout { what, after },
+                    false,
+                ))
+            }
+        }
+    }
+
+    /// Returns the connection of this queue, or a new one if it was closed.
+    pub(crate) async fn connect(&mut self) -> Result<DbConnection, BatchError> {
+        if let Some((mut db, used)) = self.connection.take() {
+            if used.elapsed() < MAX_UNTESTED || db.is_alive().await {
+                db.begin_transaction();
+                return Ok(db);
+            }
+            db.close().await;
+        }
+        let connection = self.pools.writer().await;
+        connection.map_err(|failed| BatchError::Transaction(failed.error, failed.retryable))
+    }
+
+    /// Wakes those who wait for events, here and in other processes. PostgreSQL has notified them with the commit.
+    fn announce(&self, last: u64) {
+        self.signal.publish(last);
+        if let Some(file) = &self.pools.file_signal {
+            file.notify();
+        }
+    }
+}
+
+pub(crate) fn deliver(batch: Vec<Box<dyn WriteJob>>) -> Vec<Box<dyn WriteJob>> {
+    batch.into_iter().filter_map(WriteJob::deliver).collect()
+}
+
+pub(crate) fn fail(batch: Vec<Box<dyn WriteJob>>, error: &StoreError) {
+    for job in batch {
+        job.fail(error.clone());
+    }
+}
