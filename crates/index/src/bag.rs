@@ -87,12 +87,6 @@ impl<'a> Bag<'a> {
             }
         }
     }
-
-    /// Returns all words with their counts.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (WordHash, u8)> {
-        let words = self.words.iter().map(|bytes| u32::from_le_bytes(*bytes));
-        words.zip(self.counts.iter().copied())
-    }
 }
 
 /// A hash builder for words, which are hashes already.

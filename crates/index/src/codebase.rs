@@ -1,16 +1,16 @@
 //! The index of one directory.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
+use crate::cache::BlockStore;
+use crate::head::IndexHead;
 use crate::history::{History, PastCommit};
-use crate::record::{self, FileRecord};
-use crate::symbols::SymbolParser;
+use crate::record::{FileEntry, FileParser, FileRecord};
 use crate::walk::{self, FoundFile, IndexLimits};
-use crate::{Error, Result, cache};
+use crate::{Result, cache, read};
 
 /// Result of an index update.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
@@ -32,13 +32,23 @@ pub struct CodebaseIndex {
     root: PathBuf,
     cache: Option<PathBuf>,
     limits: IndexLimits,
-    pub(crate) records: Vec<FileRecord>,
-    pub(crate) history: History,
+    head: IndexHead,
+    blocks: BlockStore,
+    /// The decoded blocks. An update does not need them.
+    data: OnceLock<IndexData>,
     /// When the cache was written. A file that changed later may have changed again with the same stamp.
     written: (i64, i64),
     last: Refresh,
     /// The cache is up to date.
     is_saved: bool,
+}
+
+/// What a query needs.
+#[derive(Debug, Default)]
+pub(crate) struct IndexData {
+    /// Sorted by path.
+    pub(crate) records: Vec<FileRecord>,
+    pub(crate) history: History,
 }
 
 impl CodebaseIndex {
@@ -57,48 +67,65 @@ impl CodebaseIndex {
     /// Loads the cached index without an update.
     pub(crate) fn load(root: &Path, cache_dir: Option<&Path>, limits: IndexLimits) -> Self {
         let cache = cache_dir.map(|dir| dir.join(cache_name(root)));
-        let cached = cache.as_deref().and_then(cache::read).unwrap_or_default();
-        Self {
+        let mut index = Self {
             root: root.to_owned(),
             cache,
             limits,
-            records: cached.records,
-            history: cached.history,
-            written: cached.written,
+            head: IndexHead::default(),
+            blocks: BlockStore::default(),
+            data: OnceLock::new(),
+            written: (0, 0),
             last: Refresh::default(),
             is_saved: true,
+        };
+        if let Some(cached) = index.cache.as_deref().and_then(cache::open) {
+            index.head = cached.head;
+            index.blocks = cached.blocks;
+            index.written = cached.written;
         }
+        index
     }
 
     /// Updates the index. Only files with changed metadata are read, and only those with new content are
     /// parsed.
     pub fn refresh(&mut self) -> Result<Refresh> {
         let (found, skipped) = walk::walk(&self.root, &self.limits)?;
-        let before = self.records.len();
-        let mut known: HashMap<String, FileRecord> = std::mem::take(&mut self.records)
-            .into_iter()
-            .map(|record| (record.path.clone(), record))
-            .collect();
-        let (mut records, mut changed_files) = (Vec::with_capacity(found.len()), Vec::new());
+        let before = self.head.files.len();
+        // Both lists are sorted by path.
+        let mut known = std::mem::take(&mut self.head.files).into_iter().peekable();
+        let (mut files, mut changed_files) = (Vec::with_capacity(found.len()), Vec::new());
+        let mut removed = 0;
         for file in found {
-            match known.remove(&file.path) {
-                Some(record) if self.is_unchanged(&record, &file) => records.push(record),
+            while known.next_if(|entry| entry.path < file.path).is_some() {
+                removed += 1;
+            }
+            match known.next_if(|entry| entry.path == file.path) {
+                Some(entry) if self.is_unchanged(&entry, &file) => files.push(entry),
                 other => changed_files.push((file, other)),
             }
         }
-        let unchanged = records.len();
-        let changed = !changed_files.is_empty() || unchanged != before;
-        let (read, parsed) = self.read_all(changed_files)?;
-        records.extend(read);
-        records.sort_unstable_by(|one, other| one.path.cmp(&other.path));
-        self.records = records;
+        removed += known.count();
+        let changed = !changed_files.is_empty() || files.len() != before;
+        let read = read::read_files(&self.root, &self.limits, changed_files)?;
+        let parsed = read.iter().filter(|(_, block)| block.is_some()).count();
+        for (mut entry, block) in read {
+            if let Some(block) = block {
+                entry.block = self.blocks.push(&block);
+            }
+            files.push(entry);
+        }
+        files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+        self.head.files = files;
         self.last = Refresh {
-            files: self.records.len(),
+            files: self.head.files.len(),
             parsed,
-            removed: known.len(),
+            removed,
             skipped,
         };
-        self.is_saved &= !changed;
+        if changed {
+            self.data.take();
+            self.is_saved = false;
+        }
         if !self.is_saved {
             self.save();
         }
@@ -117,12 +144,13 @@ impl CodebaseIndex {
 
     /// Returns the number of indexed symbols.
     pub fn symbol_count(&self) -> usize {
-        self.records.iter().map(|record| record.symbols.len()).sum()
+        let symbols = self.head.files.iter().map(|entry| entry.symbols as usize);
+        symbols.sum()
     }
 
     /// Returns the newest known commit, if any.
     pub fn history_head(&self) -> Option<&str> {
-        Some(self.history.head.as_str()).filter(|head| !head.is_empty())
+        Some(self.head.commit.as_str()).filter(|commit| !commit.is_empty())
     }
 
     /// Adds commits, newest first, up to the commit `head`. With `since` they extend the known history, which
@@ -136,7 +164,7 @@ impl CodebaseIndex {
 
     /// Returns the number of known commits.
     pub fn commit_count(&self) -> usize {
-        self.history.files.len()
+        self.head.commits
     }
 
     /// Like [`add_history`](Self::add_history), but the cache is written by the next refresh.
@@ -146,77 +174,74 @@ impl CodebaseIndex {
         commits: &[PastCommit],
         since: Option<&str>,
     ) {
-        let before = Some(&self.history).filter(|known| Some(known.head.as_str()) == since);
-        if before.is_some() && head == self.history.head {
+        let is_extended = since == Some(self.head.commit.as_str());
+        if is_extended && head == self.head.commit {
             return;
         }
-        self.history = History::new(head, commits, before);
-        self.is_saved = false;
+        let before = is_extended.then(|| self.read_history());
+        let history = History::new(commits, before.as_ref());
+        self.head.commits = history.files.len();
+        self.set_history(head, &history.encode());
     }
 
     /// Removes the known history, because the repository has none any more.
     pub(crate) fn clear_history(&mut self) {
-        self.is_saved &= self.history == History::default();
-        self.history = History::default();
+        if !self.head.commit.is_empty() {
+            self.head.commits = 0;
+            self.set_history("", &History::default().encode());
+        }
+    }
+
+    fn set_history(&mut self, commit: &str, block: &[u8]) {
+        self.head.commit = commit.to_owned();
+        self.head.history = self.blocks.push(block);
+        self.data.take();
+        self.is_saved = false;
+    }
+
+    /// Returns the data of all files, which is read on first use. Where the cache is corrupted, files are read again.
+    pub(crate) fn data(&self) -> &IndexData {
+        self.data.get_or_init(|| {
+            let data = self.blocks.read();
+            let record = |entry: &FileEntry| {
+                let block = entry.block.bytes(&data);
+                let cached = block.and_then(|block| FileRecord::decode(entry.path.clone(), block));
+                cached.unwrap_or_else(|| {
+                    let text =
+                        walk::read(&self.root, &entry.path, &self.limits).unwrap_or_default();
+                    FileRecord::read(entry.path.clone(), &text, &mut FileParser::new())
+                })
+            };
+            IndexData {
+                records: self.head.files.iter().map(record).collect(),
+                history: self.read_history(),
+            }
+        })
+    }
+
+    fn read_history(&self) -> History {
+        let block = self.blocks.read_one(&self.head.history);
+        let history = block.and_then(|block| History::decode(&block));
+        history.unwrap_or_default()
     }
 
     pub(crate) fn limits(&self) -> &IndexLimits {
         &self.limits
     }
 
-    fn is_unchanged(&self, record: &FileRecord, file: &FoundFile) -> bool {
-        record.stamp == file.stamp && file.stamp.changed() < self.written
-    }
-
-    /// Reads and parses files on all cores. Files that were deleted in the meantime are skipped.
-    fn read_all(
-        &self,
-        files: Vec<(FoundFile, Option<FileRecord>)>,
-    ) -> Result<(Vec<FileRecord>, usize)> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = cores.min(files.len().div_ceil(16)).max(1);
-        let (next, parsed) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let work = || {
-            let mut parser = SymbolParser::new();
-            let mut records = Vec::new();
-            while let Some((file, before)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let Some(text) = walk::read(&self.root, &file.path, &self.limits) else {
-                    continue;
-                };
-                let content = record::content_hash(&text);
-                let same = before.as_ref().filter(|known| known.content == content);
-                records.push(if let Some(known) = same {
-                    FileRecord {
-                        stamp: file.stamp,
-                        ..known.clone()
-                    }
-                } else {
-                    parsed.fetch_add(1, Ordering::Relaxed);
-                    FileRecord::read(file.path.clone(), file.stamp, content, &text, &mut parser)
-                });
-            }
-            records
-        };
-        let records = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let mut records = work();
-            for other in others {
-                let more = other.join();
-                records.extend(more.map_err(|_| Error::Stopped("the parser panicked".into()))?);
-            }
-            Ok::<_, Error>(records)
-        })?;
-        Ok((records, parsed.into_inner()))
+    fn is_unchanged(&self, entry: &FileEntry, file: &FoundFile) -> bool {
+        entry.stamp == file.stamp && file.stamp.changed() < self.written
     }
 
     /// Writes the cache. If that fails, only the next start is slower.
     fn save(&mut self) {
-        let newest = self.records.iter().map(|record| record.stamp.changed());
+        let newest = self.head.files.iter().map(|entry| entry.stamp.changed());
         self.written = newest.max().unwrap_or_default();
+        self.head.remove_unused(&mut self.blocks);
         let Some(path) = &self.cache else {
             return;
         };
-        match cache::write(path, &self.records, &self.history) {
+        match self.blocks.write(path, &self.head) {
             Ok(written) => {
                 self.written = written;
                 self.is_saved = true;

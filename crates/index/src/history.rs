@@ -1,5 +1,6 @@
-//! The commit history: which words occur with which files, and which files change together.
+//! The commit history: which words occur with which files.
 //!
+//! Files are stored under the name that they have now: what is known about a file survives its rename.
 //! This crate starts no processes; the caller runs git and passes the commits.
 
 use std::collections::HashMap;
@@ -21,13 +22,13 @@ pub struct PastCommit {
     pub message: String,
     /// The files it changed, relative to the root.
     pub files: Vec<String>,
+    /// The files it renamed: the earlier and the later path.
+    pub renames: Vec<(String, String)>,
 }
 
 /// The stored part of the commit history, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct History {
-    /// The newest known commit.
-    pub(crate) head: String,
     /// The paths that the commits changed.
     pub(crate) paths: Vec<String>,
     /// For each commit, the indices of its files in `paths`.
@@ -39,20 +40,27 @@ pub(crate) struct History {
 
 impl History {
     /// Maximum number of stored commits.
-    pub(crate) const MAX_COMMITS: usize = 3_000;
+    pub(crate) const MAX_COMMITS: usize = 12_000;
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        postcard::to_stdvec(self).unwrap_or_default()
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        postcard::from_bytes(bytes).ok()
+    }
 
     /// Creates a history of these commits, newest first, followed by the earlier history.
-    pub(crate) fn new(head: &str, commits: &[PastCommit], before: Option<&Self>) -> Self {
-        let mut history = Self {
-            head: head.to_owned(),
-            ..Self::default()
-        };
+    pub(crate) fn new(commits: &[PastCommit], before: Option<&Self>) -> Self {
+        let mut history = Self::default();
         let mut indices = HashMap::new();
+        let mut names = CurrentNames::default();
         let mut bag = BagBuilder::default();
         for commit in commits {
             if history.files.len() >= Self::MAX_COMMITS {
                 break;
             }
+            names.rename(&commit.renames);
             if commit.files.is_empty() || commit.files.len() > MAX_COMMIT_FILES {
                 continue;
             }
@@ -61,16 +69,21 @@ impl History {
                 bag.add(word)
             });
             bag.pack(&mut history.bags);
-            let files = commit.files.iter().map(String::as_str);
+            let files = commit.files.iter().map(|path| names.resolve(path));
             history.push(files, &mut indices);
         }
         if let Some(before) = before {
-            history.append(before, &mut indices);
+            history.append(before, &names, &mut indices);
         }
         history
     }
 
-    fn append<'a>(&mut self, before: &'a Self, indices: &mut HashMap<&'a str, u32>) {
+    fn append<'a>(
+        &mut self,
+        before: &'a Self,
+        names: &CurrentNames<'a>,
+        indices: &mut HashMap<&'a str, u32>,
+    ) {
         let mut rest = before.bags.as_slice();
         for files in &before.files {
             let Some((_, after)) = crate::bag::Bag::first(rest) else {
@@ -82,7 +95,7 @@ impl History {
             self.bags.extend(&rest[..rest.len() - after.len()]);
             rest = after;
             let paths = files.iter().filter_map(|at| before.paths.get(*at as usize));
-            self.push(paths.map(String::as_str), indices);
+            self.push(paths.map(|path| names.resolve(path)), indices);
         }
     }
 
@@ -97,8 +110,31 @@ impl History {
                 self.paths.len() as u32 - 1
             })
         });
-        let files = indices.collect();
+        let mut files: Vec<u32> = indices.collect();
+        // A renamed file occurs twice in the commit that renamed it.
+        files.sort_unstable();
+        files.dedup();
         self.files.push(files);
+    }
+}
+
+/// The current names of renamed files, while commits are read from the newest to the oldest.
+#[derive(Debug, Default)]
+struct CurrentNames<'a> {
+    by_old_name: HashMap<&'a str, &'a str>,
+}
+
+impl<'a> CurrentNames<'a> {
+    /// Adds the renames of a commit. They apply to this commit and to earlier ones.
+    fn rename(&mut self, renames: &'a [(String, String)]) {
+        for (old, new) in renames {
+            let current = self.resolve(new);
+            self.by_old_name.insert(old, current);
+        }
+    }
+
+    fn resolve(&self, path: &'a str) -> &'a str {
+        self.by_old_name.get(path).copied().unwrap_or(path)
     }
 }
 

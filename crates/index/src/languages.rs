@@ -1,12 +1,16 @@
-//! The supported languages. A language is a row of the table and a query.
+//! The supported languages. A language is a row of the table and the patterns of its definitions.
 //!
-//! In a query, the name of a capture is the kind of the symbol, and `@use` is a name that is referred to.
+//! In a pattern, the name of a capture is the kind of the symbol.
 
 use std::path::Path;
 use std::sync::OnceLock;
 
-use tree_sitter::Query;
+use crate::bodies::without_bodies;
+use crate::patterns::DefinitionPatterns;
 use tree_sitter_language::LanguageFn;
+
+/// Returns a text without the bodies of its functions, or `None` to parse it as it is.
+type RemoveBodies = fn(&[u8]) -> Option<Vec<u8>>;
 
 /// A language.
 pub(crate) struct Language {
@@ -14,17 +18,20 @@ pub(crate) struct Language {
     extensions: &'static [&'static str],
     grammar: LanguageFn,
     query: &'static str,
-    compiled: OnceLock<Option<Query>>,
+    /// Removes the bodies of functions, where nothing is defined in this language.
+    pub(crate) without_bodies: Option<RemoveBodies>,
+    compiled: OnceLock<Option<DefinitionPatterns>>,
 }
 
 /// Creates a row of the table.
 macro_rules! language {
-    ($name:literal, [$($extension:literal),+], $grammar:expr, $($query:literal),+) => {
+    ($name:literal, [$($extension:literal),+], $grammar:expr, $($query:literal),+ $(; $bodies:expr)?) => {
         Language {
             name: $name,
             extensions: &[$($extension),+],
             grammar: $grammar,
             query: concat!($(include_str!(concat!("queries/", $query, ".scm"))),+),
+            without_bodies: [$(Some($bodies as RemoveBodies),)? None][0],
             compiled: OnceLock::new(),
         }
     };
@@ -40,7 +47,7 @@ static LANGUAGES: [Language; 9] = [
     language!("JavaScript", ["js", "jsx", "mjs", "cjs"], tree_sitter_javascript::LANGUAGE, "javascript", "javascript-only"),
     language!("Go", ["go"], tree_sitter_go::LANGUAGE, "go"),
     language!("Java", ["java"], tree_sitter_java::LANGUAGE, "java"),
-    language!("C", ["c", "h"], tree_sitter_c::LANGUAGE, "c"),
+    language!("C", ["c", "h"], tree_sitter_c::LANGUAGE, "c"; without_bodies),
     language!("C++", ["cc", "cpp", "cxx", "hh", "hpp", "hxx", "ipp", "inl"], tree_sitter_cpp::LANGUAGE, "c", "cpp"),
 ];
 const CPP: usize = 8;
@@ -61,14 +68,14 @@ impl Language {
         self.grammar.into()
     }
 
-    /// Returns the query, which is compiled on first use. A test compiles all queries.
-    pub(crate) fn query(&self) -> Option<&Query> {
-        let compile = || Query::new(&self.grammar(), self.query);
+    /// Returns the patterns of definitions, which are compiled on first use. A test compiles all of them.
+    pub(crate) fn patterns(&self) -> Option<&DefinitionPatterns> {
+        let compile = || DefinitionPatterns::compile(&self.grammar(), self.query);
         self.compiled
             .get_or_init(|| match compile() {
-                Ok(query) => Some(query),
+                Ok(patterns) => Some(patterns),
                 Err(error) => {
-                    tracing::error!(language = self.name, %error, "no symbols: the query does not match the grammar");
+                    tracing::error!(language = self.name, %error, "no symbols: the patterns do not match the grammar");
                     None
                 }
             })
@@ -89,10 +96,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_query_matches_its_grammar() {
+    fn patterns_match_their_grammar_and_are_valid_queries() {
         for language in &LANGUAGES {
-            let query = Query::new(&language.grammar(), language.query);
-            assert!(query.is_ok(), "{}: {}", language.name, query.unwrap_err());
+            let (name, grammar) = (language.name, language.grammar());
+            let patterns = DefinitionPatterns::compile(&grammar, language.query);
+            assert!(patterns.is_ok(), "{name}: {}", patterns.unwrap_err());
+            let query = tree_sitter::Query::new(&grammar, language.query);
+            assert!(query.is_ok(), "{name}: {}", query.unwrap_err());
         }
         assert_eq!(LANGUAGES[CPP].name, "C++");
     }

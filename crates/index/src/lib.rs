@@ -1,9 +1,8 @@
 //! Ranks the files and symbols of a repository for a task.
 //!
-//! An index has the words of every file that git would track, the symbols that each file defines and the
-//! names it refers to. It is stored in one cache file and updated at each start: only changed files are
+//! An index has the words of every file that git would track and the symbols that each file defines. It is stored in one cache file and updated at each start: only changed files are
 //! parsed again. It does not watch files, starts no processes and has no semantic model. Files are found by
-//! words, names, references and the commit history.
+//! words, names and the commit history.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -20,13 +19,18 @@
 //! ```
 
 mod bag;
+mod bodies;
 mod cache;
 mod codebase;
 mod context;
 mod error;
+mod head;
 mod history;
 mod languages;
+mod log;
+mod patterns;
 mod rank;
+mod read;
 mod record;
 mod related;
 mod symbols;
@@ -37,5 +41,6 @@ pub use codebase::{CodebaseIndex, Refresh, shared_objects};
 pub use context::{CodebaseContext, HistorySource, NewHistory};
 pub use error::{Error, Result};
 pub use history::PastCommit;
+pub use log::{LOG_OPTIONS, parse_log};
 pub use related::Related;
 pub use walk::IndexLimits;

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::bag::{Bag, BagBuilder};
+use crate::cache::BlockRange;
 use crate::languages::Language;
 use crate::symbols::{Symbol, SymbolParser};
-use crate::words::for_each_word;
+use crate::words::WordScanner;
 
 /// Number of lines per chunk of a file. A long file is about many things; a chunk is about one.
 pub(crate) const CHUNK_LINES: usize = 60;
@@ -44,71 +45,101 @@ impl FileStamp {
 /// Hash of a file's content.
 pub(crate) type ContentHash = [u8; 16];
 
-/// The index data of one file. Records are compared by path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FileRecord {
+/// What reads the files of one thread.
+pub(crate) struct FileParser {
+    symbols: SymbolParser,
+    words: WordScanner,
+}
+
+impl FileParser {
+    pub(crate) fn new() -> Self {
+        Self {
+            symbols: SymbolParser::new(),
+            words: WordScanner::new(),
+        }
+    }
+}
+
+/// What an update needs to know about a file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct FileEntry {
     /// Relative to the root, with slashes.
     pub(crate) path: String,
     pub(crate) stamp: FileStamp,
     pub(crate) content: ContentHash,
+    /// Number of symbols.
+    pub(crate) symbols: u32,
+    /// The encoded record.
+    pub(crate) block: BlockRange,
+}
+
+/// The index data of one file.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FileRecord {
+    /// Relative to the root, with slashes.
+    pub(crate) path: String,
     pub(crate) symbols: Vec<Symbol>,
-    /// Packed bags: the names referred to, then the parts of the defined names, then each chunk of the text.
-    #[serde(skip)]
-    pub(crate) bags: Vec<u8>,
+    /// Packed bags: the parts of the defined names, then each chunk of the text.
+    bags: Vec<u8>,
 }
 
 impl FileRecord {
     /// Creates the record of a file from its text.
-    pub(crate) fn read(
-        path: String,
-        stamp: FileStamp,
-        content: ContentHash,
-        text: &[u8],
-        parser: &mut SymbolParser,
-    ) -> Self {
+    pub(crate) fn read(path: String, text: &[u8], parser: &mut FileParser) -> Self {
         let mut record = Self {
             path,
-            stamp,
-            content,
-            symbols: Vec::new(),
-            bags: Vec::new(),
+            ..Self::default()
         };
         if !is_handwritten_text(text) {
             return record;
         }
         let mut bag = BagBuilder::default();
         if let Some(language) = Language::detect(&record.path, text) {
-            let mut outline = parser.outline(language, text);
-            outline.uses.pack(&mut record.bags);
-            record.symbols = outline.symbols;
-        } else {
-            bag.pack(&mut record.bags);
+            record.symbols = parser.symbols.symbols(language, text);
         }
         for symbol in &record.symbols {
-            for_each_word(symbol.name.as_bytes(), |word, _| bag.add(word));
+            parser
+                .words
+                .scan(symbol.name.as_bytes(), |word| bag.add(word));
         }
         bag.pack(&mut record.bags);
         for chunk in chunks(text) {
-            for_each_word(chunk, |word, _| bag.add(word));
+            parser.words.scan(chunk, |word| bag.add(word));
             bag.pack(&mut record.bags);
         }
-        record.bags.shrink_to_fit();
         record
     }
 
-    /// Returns the names that the file refers to.
-    pub(crate) fn uses(&self) -> Option<Bag<'_>> {
-        Bag::all(&self.bags).next()
+    /// Encodes the record without its path.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = postcard::to_stdvec(&self.symbols).unwrap_or_default();
+        bytes.extend_from_slice(&self.bags);
+        bytes
+    }
+
+    /// Decodes the record of the file with this path.
+    pub(crate) fn decode(path: String, bytes: &[u8]) -> Option<Self> {
+        let (symbols, bags) = postcard::take_from_bytes(bytes).ok()?;
+        Some(Self {
+            path,
+            symbols,
+            bags: bags.to_vec(),
+        })
+    }
+
+    /// Returns the path of the file's directory.
+    pub(crate) fn folder(&self) -> &str {
+        self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
     }
 
     /// Returns the parts of the names that the file defines.
     pub(crate) fn names(&self) -> Option<Bag<'_>> {
-        Bag::all(&self.bags).nth(1)
+        Bag::all(&self.bags).next()
     }
 
     /// Returns the words of each chunk of the text, in order.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = Bag<'_>> {
-        Bag::all(&self.bags).skip(2)
+        Bag::all(&self.bags).skip(1)
     }
 }
 

@@ -31,7 +31,7 @@ impl CodebaseIndex {
 
     fn files(&self, query: &RankQuery, ranked: &Ranked) -> Vec<RelatedFile> {
         let file = |scored: &rank::Scored| {
-            let record = &self.records[scored.at];
+            let record = &self.data().records[scored.at];
             RelatedFile {
                 path: record.path.clone(),
                 score: rounded(scored.score),
@@ -44,7 +44,7 @@ impl CodebaseIndex {
     fn symbols(&self, query: &RankQuery, ranked: &Ranked) -> Vec<RelatedSymbol> {
         let mut all = Vec::new();
         for scored in &ranked.files {
-            let record = &self.records[scored.at];
+            let record = &self.data().records[scored.at];
             let Some(text) = walk::read(self.root(), &record.path, self.limits()) else {
                 continue;
             };

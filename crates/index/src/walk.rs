@@ -54,7 +54,7 @@ pub(crate) fn walk(root: &Path, limits: &IndexLimits) -> Result<(Vec<FoundFile>,
         .require_git(false)
         .follow_links(false)
         .max_depth(Some(limits.depth))
-        .filter_entry(|entry| entry.file_name() != ".git")
+        .filter_entry(|entry| !entry.path().as_os_str().as_bytes().ends_with(b"/.git"))
         .sort_by_file_name(Ord::cmp)
         .build();
     let (mut found, mut skipped, mut bytes) = (Vec::new(), 0, 0);
@@ -84,8 +84,11 @@ pub(crate) fn walk(root: &Path, limits: &IndexLimits) -> Result<(Vec<FoundFile>,
 
 /// Returns the path as stored in the index, or `None` if it is not UTF-8, because JSON cannot represent it.
 fn relative(root: &Path, entry: &DirEntry) -> Option<String> {
-    let path = entry.path().strip_prefix(root).ok()?;
-    Some(path.to_str()?.to_owned())
+    let path = entry.path().as_os_str().as_bytes();
+    // Every path of a walk is its root, a slash and the rest. A comparison by components costs more than the walk.
+    let path = path.strip_prefix(root.as_os_str().as_bytes())?;
+    let path = path.strip_prefix(b"/").unwrap_or(path);
+    Some(str::from_utf8(path).ok()?.to_owned())
 }
 
 fn stamp(entry: &DirEntry) -> Option<(FileStamp, u64)> {

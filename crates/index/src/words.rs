@@ -15,14 +15,86 @@ const MAX_WORD_LEN: usize = 48;
 /// if it has several.
 pub(crate) fn for_each_word(text: &[u8], mut each: impl FnMut(WordHash, &[u8])) {
     let mut buffer = Vec::with_capacity(MAX_WORD_LEN);
-    for token in text.split(|byte| !is_part(*byte)) {
+    for token in text.split(|byte| !IS_PART[usize::from(*byte)]) {
         for_each_part(token, &mut buffer, &mut each);
     }
 }
 
-/// Returns the hash of a name exactly as it is spelled.
-pub(crate) fn hash_name(name: &[u8]) -> WordHash {
-    hash(name)
+/// Finds the words of texts, without their spellings. It remembers the words of frequent tokens: most of a text is made
+/// of few.
+#[derive(Debug)]
+pub(crate) struct WordScanner {
+    slots: Vec<TokenWords>,
+    buffer: Vec<u8>,
+}
+
+/// The words of one token.
+#[derive(Debug, Clone, Copy, Default)]
+struct TokenWords {
+    /// The token, followed by zeros. No token has a zero.
+    token: [u64; 3],
+    words: [WordHash; 6],
+    count: usize,
+}
+
+impl WordScanner {
+    const SLOT_BITS: u32 = 12;
+
+    pub(crate) fn new() -> Self {
+        Self {
+            slots: vec![TokenWords::default(); 1 << Self::SLOT_BITS],
+            buffer: Vec::with_capacity(MAX_WORD_LEN),
+        }
+    }
+
+    /// Calls `each` for every word of the text, like [`for_each_word`].
+    pub(crate) fn scan(&mut self, text: &[u8], mut each: impl FnMut(WordHash)) {
+        for token in text.split(|byte| !IS_PART[usize::from(*byte)]) {
+            if token.len() < MIN_PART_LEN {
+                continue;
+            }
+            let Some(key) = token_key(token) else {
+                for_each_part(token, &mut self.buffer, &mut |word, _| each(word));
+                continue;
+            };
+            let slot = &mut self.slots[slot_of(key, Self::SLOT_BITS)];
+            if slot.token != key {
+                let mut found = TokenWords {
+                    token: key,
+                    ..TokenWords::default()
+                };
+                for_each_part(token, &mut self.buffer, &mut |word, _| {
+                    if let Some(free) = found.words.get_mut(found.count) {
+                        *free = word;
+                    }
+                    found.count += 1;
+                });
+                if found.count > found.words.len() {
+                    for_each_part(token, &mut self.buffer, &mut |word, _| each(word));
+                    continue;
+                }
+                *slot = found;
+            }
+            for word in &slot.words[..slot.count] {
+                each(*word);
+            }
+        }
+    }
+}
+
+/// Returns a short token as numbers, which are faster to compare.
+fn token_key(token: &[u8]) -> Option<[u64; 3]> {
+    let mut bytes = [[0; 8]; 3];
+    bytes
+        .as_flattened_mut()
+        .get_mut(..token.len())?
+        .copy_from_slice(token);
+    Some(bytes.map(u64::from_le_bytes))
+}
+
+fn slot_of(key: [u64; 3], bits: u32) -> usize {
+    let mixed = key[0] ^ key[1].rotate_left(23) ^ key[2].rotate_left(47);
+    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)) as usize
 }
 
 fn for_each_part(token: &[u8], buffer: &mut Vec<u8>, each: &mut impl FnMut(WordHash, &[u8])) {
@@ -57,9 +129,17 @@ fn for_each_part(token: &[u8], buffer: &mut Vec<u8>, each: &mut impl FnMut(WordH
     }
 }
 
-fn is_part(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
-}
+/// For each byte, whether it is part of a token.
+const IS_PART: [bool; 256] = {
+    let mut is_part = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        is_part[byte] =
+            (byte as u8).is_ascii_alphanumeric() || byte == b'_' as usize || byte >= 0x80;
+        byte += 1;
+    }
+    is_part
+};
 
 fn trim(part: &[u8]) -> &[u8] {
     let start = part.iter().take_while(|byte| **byte == b'_').count();
@@ -126,4 +206,28 @@ fn hash(bytes: &[u8]) -> WordHash {
         hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     }
     (hash ^ (hash >> 32)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bag::BagBuilder;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn scanner_finds_the_words_of_a_text(texts in prop::collection::vec("[aA1_ é]{0,40}|\\PC{0,40}", 1..8)) {
+            let mut scanner = WordScanner::new();
+            // The second round finds the tokens of the first.
+            for text in texts.iter().chain(&texts) {
+                let (mut counted, mut expected) = (BagBuilder::default(), BagBuilder::default());
+                scanner.scan(text.as_bytes(), |word| counted.add(word));
+                for_each_word(text.as_bytes(), |word, _| expected.add(word));
+                let (mut one, mut other) = (Vec::new(), Vec::new());
+                counted.pack(&mut one);
+                expected.pack(&mut other);
+                prop_assert_eq!(one, other);
+            }
+        }
+    }
 }

@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use windlass_index::{HistorySource, NewHistory, PastCommit};
+use windlass_index::{HistorySource, LOG_OPTIONS, NewHistory, parse_log};
 use windlass_sandbox::{CommandSpec, ProcessLimits, Profile, Sandbox};
 
 /// Time limit of one git command.
 const DEADLINE: Duration = Duration::from_secs(20);
 /// Maximum number of bytes read from git's output.
-const MAX_OUTPUT_BYTES: usize = 32 << 20;
-/// Marks in git's output: before a commit, and after its message.
-const COMMIT: char = '\u{1}';
-const MESSAGE_END: char = '\u{2}';
+const MAX_OUTPUT_BYTES: usize = 64 << 20;
+/// If the log is too long or too slow, it is read again with this part of the commits.
+const FEWER_COMMITS: usize = 8;
 
 /// A source of past commits that reads them from git.
 #[derive(Debug, Clone)]
@@ -54,25 +53,23 @@ impl GitHistory {
             Some(since) => format!("{since}..{head}"),
             None => head.clone(),
         };
-        let count = format!("-n{commits}");
-        let format = format!("--format={COMMIT}%B{MESSAGE_END}");
-        let log = [
-            "log",
-            "-z",
-            "--no-merges",
-            "--no-renames",
-            "--no-show-signature",
-            "--name-only",
-            "--relative",
-            &count,
-            &format,
-            &range,
-        ];
+        let log = match self.log(root, commits, &range).await {
+            Some(log) => log,
+            None => self.log(root, commits / FEWER_COMMITS, &range).await?,
+        };
         Some(NewHistory {
-            commits: parse(&self.run(root, &log).await?),
+            commits: parse_log(&log),
             head,
             since,
         })
+    }
+
+    async fn log(&self, root: &Path, commits: usize, range: &str) -> Option<String> {
+        let count = format!("-n{commits}");
+        let mut log = vec!["log", &count];
+        log.extend(LOG_OPTIONS);
+        log.push(range);
+        self.run(root, &log).await
     }
 
     /// Runs git and returns its output, or `None` if it fails or its output is truncated.
@@ -114,36 +111,5 @@ impl HistorySource for GitHistory {
         commits: usize,
     ) -> BoxFuture<'a, Option<NewHistory>> {
         self.read(root, known, commits).boxed()
-    }
-}
-
-/// Parses the commits in git's output: a mark, the message, a mark, then the paths, each followed by a NUL.
-fn parse(log: &str) -> Vec<PastCommit> {
-    let commit = |text: &str| {
-        let (message, files) = text.split_once(MESSAGE_END)?;
-        let files = files.split('\0').map(|path| path.trim_matches('\n'));
-        Some(PastCommit {
-            message: message.to_owned(),
-            files: files
-                .filter(|path| !path.is_empty())
-                .map(str::to_owned)
-                .collect(),
-        })
-    };
-    log.split(COMMIT).skip(1).filter_map(commit).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn log_is_parsed_into_messages_and_paths() {
-        let log = "\u{1}One\n\nWhy.\n\u{2}\0\na.rs\0src/b c.rs\0\0\u{1}Empty\n\u{2}\0";
-        let commits = parse(log);
-        assert_eq!(commits[0].message, "One\n\nWhy.\n");
-        assert_eq!(commits[0].files, ["a.rs", "src/b c.rs"]);
-        assert_eq!(commits[1].files, Vec::<String>::new());
-        assert_eq!(parse("no commit at all"), []);
     }
 }

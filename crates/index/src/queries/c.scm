@@ -9,6 +9,3 @@
 (preproc_function_def name: (identifier) @macro)
 (translation_unit (declaration declarator: (init_declarator declarator: (identifier) @variable)))
 (translation_unit (declaration declarator: (init_declarator declarator: (array_declarator declarator: (identifier) @variable))))
-
-(call_expression function: (identifier) @use)
-(type_identifier) @use

@@ -7,6 +7,3 @@
 (function_definition declarator: (function_declarator declarator: (qualified_identifier name: (qualified_identifier name: (identifier) @method))))
 (alias_declaration name: (type_identifier) @type)
 (concept_definition name: (identifier) @type)
-
-(call_expression function: (field_expression field: (field_identifier) @use))
-(call_expression function: (qualified_identifier name: (identifier) @use))

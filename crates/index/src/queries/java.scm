@@ -6,6 +6,3 @@
 (method_declaration name: (identifier) @method)
 (constructor_declaration name: (identifier) @constructor)
 (field_declaration declarator: (variable_declarator name: (identifier) @field))
-
-(method_invocation name: (identifier) @use)
-(type_identifier) @use

@@ -1,2 +1,1 @@
-(class_heritage (identifier) @use)
 (class_declaration name: (identifier) @class)

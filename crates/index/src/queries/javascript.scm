@@ -9,8 +9,3 @@
 (method_definition name: (private_property_identifier) @method)
 (program (export_statement declaration: (lexical_declaration (variable_declarator name: (identifier) @constant))))
 (program (lexical_declaration (variable_declarator name: (identifier) @constant)))
-
-(call_expression function: (identifier) @use)
-(call_expression function: (member_expression property: (property_identifier) @use))
-(new_expression constructor: (identifier) @use)
-(import_specifier name: (identifier) @use)

@@ -9,11 +9,3 @@
 (macro_definition name: (identifier) @macro)
 (const_item name: (identifier) @constant)
 (static_item name: (identifier) @constant)
-
-(call_expression function: (identifier) @use)
-(call_expression function: (scoped_identifier name: (identifier) @use))
-(call_expression function: (field_expression field: (field_identifier) @use))
-(call_expression function: (generic_function function: (identifier) @use))
-(macro_invocation macro: (identifier) @use)
-(struct_expression name: (type_identifier) @use)
-(type_identifier) @use

@@ -8,6 +8,3 @@
 (abstract_method_signature name: (property_identifier) @method)
 (internal_module name: (identifier) @module)
 (public_field_definition name: (property_identifier) @method value: (arrow_function))
-
-(extends_clause value: (identifier) @use)
-(type_identifier) @use

@@ -18,14 +18,22 @@ pub(crate) fn explain(
     ranked: &Ranked,
     scored: &Scored,
 ) -> String {
-    let [contents, chunk, path, names, votes, co_changed, references] = scored.signals.weighted();
+    let [
+        contents,
+        chunk,
+        subject,
+        path,
+        names,
+        votes,
+        folder,
+        defines,
+    ] = scored.signals.weighted();
     let mut parts = vec![
-        (contents + chunk, Reason::Text),
+        (contents + chunk + subject, Reason::Text),
         (path, Reason::Path),
-        (names, Reason::Names),
+        (names + defines, Reason::Names),
         (votes, Reason::Votes),
-        (co_changed, Reason::CoChanged),
-        (references, Reason::References),
+        (folder, Reason::Folder),
     ];
     let total: f32 = parts.iter().map(|(part, _)| part).sum();
     parts.retain(|(part, _)| *part > 0.0 && *part >= MIN_SHARE * total);
@@ -41,8 +49,7 @@ enum Reason {
     Path,
     Names,
     Votes,
-    CoChanged,
-    References,
+    Folder,
 }
 
 impl Reason {
@@ -60,8 +67,7 @@ impl Reason {
                 format!("path contains {}", best(Bag::all(&packed), query, ranked)?)
             }
             Self::Votes => "changed by commits with similar messages".to_owned(),
-            Self::CoChanged => "changed together with other relevant files".to_owned(),
-            Self::References => "referenced by other relevant files".to_owned(),
+            Self::Folder => "in a directory that such commits changed".to_owned(),
         })
     }
 }

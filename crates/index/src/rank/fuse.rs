@@ -1,11 +1,9 @@
 //! Combines the signals into one score.
 
-use super::commits::CommitSignals;
 use super::kind::FileKind;
 use super::query::RankQuery;
-use super::references::ReferenceGraph;
-use super::text;
-use crate::codebase::CodebaseIndex;
+use super::{commits, definitions, text};
+use crate::codebase::{CodebaseIndex, IndexData};
 
 /// The score of one file by each signal, from zero to one.
 #[derive(Debug, Clone, Copy, Default)]
@@ -14,31 +12,32 @@ pub(crate) struct Signals {
     pub(crate) contents: f32,
     /// The best chunk of the text.
     pub(crate) chunk: f32,
+    /// The best chunk of the text, by the first line of the task.
+    pub(crate) subject: f32,
     /// The path.
     pub(crate) path: f32,
-    /// The defined names.
+    /// The parts of the defined names.
     pub(crate) names: f32,
     /// Commits with similar messages.
     pub(crate) votes: f32,
-    /// Changes together with the relevant files.
-    pub(crate) co_changed: f32,
-    /// References from the relevant files.
-    pub(crate) references: f32,
+    /// Commits with similar messages that changed the directory.
+    pub(crate) folder: f32,
+    /// Definitions of names that the task spells exactly.
+    pub(crate) defines: f32,
 }
 
 /// Weights of the signals. They are few and round: they were chosen on the history of eight repositories, and
-/// are meant for others.
+/// are meant for others. Files that change together and references between files were tried and added nothing.
 pub(super) const WEIGHTS: Signals = Signals {
     contents: 0.8,
     chunk: 1.0,
+    subject: 0.3,
     path: 0.5,
     names: 0.1,
     votes: 0.5,
-    co_changed: 0.2,
-    references: 0.1,
+    folder: 0.2,
+    defines: 0.3,
 };
-/// Number of best files by text and history that the co-change and reference signals start from.
-const MAX_SEEDS: usize = 10;
 
 /// A file with its score.
 #[derive(Debug, Clone, Copy)]
@@ -60,49 +59,46 @@ pub(crate) struct Ranked {
 
 /// Returns all files with a positive score, best first.
 pub(crate) fn rank(index: &CodebaseIndex, query: &RankQuery) -> Ranked {
-    let records = &index.records;
+    let IndexData { records, history } = index.data();
+    let kinds = records
+        .iter()
+        .map(|record| FileKind::from_path(&record.path));
+    let kinds: Vec<FileKind> = kinds.collect();
     let mut text = text::scores(records, query);
-    let commits = CommitSignals::new(&index.history, records);
-    let mut votes = commits.votes(&index.history, query);
+    let mut votes = commits::votes(history, records, query);
+    let mut folder = commits::folder_votes(records, &votes);
+    let mut defines = definitions::scores(records, query);
     for scores in [
         &mut text.contents,
         &mut text.chunk,
+        &mut text.subject,
         &mut text.path,
         &mut text.names,
         &mut votes,
+        &mut folder,
+        &mut defines,
     ] {
-        normalize(scores);
+        normalize(scores, &kinds);
     }
-    let mut files: Vec<Scored> = (0..records.len())
-        .map(|at| {
-            let signals = Signals {
-                contents: text.contents[at],
-                chunk: text.chunk[at],
-                path: text.path[at],
-                names: text.names[at],
-                votes: votes[at],
-                ..Signals::default()
-            };
-            Scored::new(at, signals, FileKind::from_path(&records[at].path))
-        })
-        .collect();
-    let seeds = seeds(&files);
-    let mut co_changed = commits.co_changed(&seeds);
-    let mut references = ReferenceGraph::new(records).spread(&seeds);
-    normalize(&mut co_changed);
-    normalize(&mut references);
-    for file in &mut files {
+    let scored = |at: usize| {
         let signals = Signals {
-            co_changed: co_changed[file.at],
-            references: references[file.at],
-            ..file.signals
+            contents: text.contents[at],
+            chunk: text.chunk[at],
+            subject: text.subject[at],
+            path: text.path[at],
+            names: text.names[at],
+            votes: votes[at],
+            folder: folder[at],
+            defines: defines[at],
         };
-        *file = Scored::new(
-            file.at,
+        let sum: f32 = signals.weighted().iter().sum();
+        Scored {
+            at,
+            score: sum * kinds[at].weight(),
             signals,
-            FileKind::from_path(&records[file.at].path),
-        );
-    }
+        }
+    };
+    let mut files: Vec<Scored> = (0..records.len()).map(scored).collect();
     files.retain(|file| file.score > 0.0);
     files.sort_by(|one, other| {
         other
@@ -116,44 +112,33 @@ pub(crate) fn rank(index: &CodebaseIndex, query: &RankQuery) -> Ranked {
     }
 }
 
-impl Scored {
-    fn new(at: usize, signals: Signals, kind: FileKind) -> Self {
-        let sum: f32 = signals.weighted().iter().sum();
-        Self {
-            at,
-            score: sum * kind.weight(),
-            signals,
-        }
-    }
-}
-
 impl Signals {
     /// Returns the contribution of each signal to the score.
-    pub(super) fn weighted(&self) -> [f32; 7] {
+    pub(super) fn weighted(&self) -> [f32; 8] {
         [
             self.contents * WEIGHTS.contents,
             self.chunk * WEIGHTS.chunk,
+            self.subject * WEIGHTS.subject,
             self.path * WEIGHTS.path,
             self.names * WEIGHTS.names,
             self.votes * WEIGHTS.votes,
-            self.co_changed * WEIGHTS.co_changed,
-            self.references * WEIGHTS.references,
+            self.folder * WEIGHTS.folder,
+            self.defines * WEIGHTS.defines,
         ]
     }
 }
 
-/// Returns the best files so far, with their scores.
-fn seeds(files: &[Scored]) -> Vec<(usize, f32)> {
-    let mut all: Vec<(usize, f32)> = files.iter().map(|file| (file.at, file.score)).collect();
-    all.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
-    all.truncate(MAX_SEEDS);
-    all.retain(|(_, score)| *score > 0.0);
-    all
-}
-
-/// Normalizes scores to the range from zero to one.
-fn normalize(scores: &mut [f32]) {
-    let top = scores.iter().copied().fold(0.0, f32::max);
+/// Divides scores by the best score of a source file. Tests and documentation repeat the words of a task more often
+/// than the code, and would set a maximum that no code reaches.
+fn normalize(scores: &mut [f32], kinds: &[FileKind]) {
+    let best = |only_source: bool| {
+        let all = scores.iter().zip(kinds);
+        let counted = all.filter(|(_, kind)| !only_source || **kind == FileKind::Source);
+        counted.map(|(score, _)| *score).fold(0.0, f32::max)
+    };
+    let top = Some(best(true))
+        .filter(|top| *top > 0.0)
+        .unwrap_or(best(false));
     if top > 0.0 {
         for score in scores {
             *score /= top;

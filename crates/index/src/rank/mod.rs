@@ -4,11 +4,11 @@
 //! are added with a few fixed weights ([`fuse`]).
 
 mod commits;
+mod definitions;
 mod explain;
 mod fuse;
 mod kind;
 mod query;
-mod references;
 mod symbol_hits;
 mod text;
 

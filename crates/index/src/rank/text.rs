@@ -1,4 +1,7 @@
 //! Text relevance: BM25 over a file's contents, its best chunk, its path and the names it defines.
+//!
+//! The best chunk is searched twice: for all words of the task, and for the words of its first line alone. A long
+//! description has many words that are not about the change; the first line says what to do.
 
 use super::query::RankQuery;
 use crate::bag::{Bag, BagBuilder};
@@ -15,6 +18,7 @@ const B: f32 = 0.75;
 pub(super) struct TextScores {
     pub(super) contents: Vec<f32>,
     pub(super) chunk: Vec<f32>,
+    pub(super) subject: Vec<f32>,
     pub(super) path: Vec<f32>,
     pub(super) names: Vec<f32>,
     /// Inverse document frequency of each query word over all contents, weighted.
@@ -51,20 +55,25 @@ pub(super) fn scores(records: &[FileRecord], query: &RankQuery) -> TextScores {
             None => names.add(std::iter::empty(), 0),
         }
     }
-    let chunk_scores = chunks.scores(query);
+    TextScores {
+        chunk: best_of_each(&chunks.scores(&query.weights), &ends),
+        subject: best_of_each(&chunks.scores(&query.subject), &ends),
+        idf: contents.idf(&query.weights),
+        contents: contents.scores(&query.weights),
+        path: path.scores(&query.weights),
+        names: names.scores(&query.weights),
+    }
+}
+
+/// Returns the best score of each file's chunks. `ends` has the end of each file's chunks.
+fn best_of_each(chunk_scores: &[f32], ends: &[usize]) -> Vec<f32> {
     let mut start = 0;
-    let best = ends.into_iter().map(|end| {
-        let own = &chunk_scores[start..end];
-        start = end;
+    let best = ends.iter().map(|end| {
+        let own = &chunk_scores[start..*end];
+        start = *end;
         own.iter().copied().fold(0.0, f32::max)
     });
-    TextScores {
-        chunk: best.collect(),
-        idf: contents.idf(query),
-        contents: contents.scores(query),
-        path: path.scores(query),
-        names: names.scores(query),
-    }
+    best.collect()
 }
 
 /// Many texts of one kind, with the query words in each.
@@ -109,8 +118,8 @@ impl Field {
         self.lengths.push(length);
     }
 
-    /// Returns the inverse document frequency of each word, weighted by its occurrences in the query.
-    fn idf(&self, query: &RankQuery) -> Vec<f32> {
+    /// Returns the inverse document frequency of each word, times its weight.
+    fn idf(&self, weights: &[f32]) -> Vec<f32> {
         let texts = self.ends.len() as f32;
         let idf = |(frequency, weight): (&u32, &f32)| {
             let frequency = *frequency as f32;
@@ -118,17 +127,17 @@ impl Field {
         };
         self.document_frequency
             .iter()
-            .zip(&query.weights)
+            .zip(weights)
             .map(idf)
             .collect()
     }
 
-    /// Returns the score of each text.
-    pub(super) fn scores(&self, query: &RankQuery) -> Vec<f32> {
+    /// Returns the score of each text for words with these weights.
+    pub(super) fn scores(&self, weights: &[f32]) -> Vec<f32> {
         let non_empty = self.lengths.iter().filter(|length| **length > 0).count();
         let total: u64 = self.lengths.iter().map(|length| u64::from(*length)).sum();
         let average = (total as f32 / non_empty.max(1) as f32).max(1.0);
-        let idf = self.idf(query);
+        let idf = self.idf(weights);
         let mut start = 0;
         let score = |(end, length): (&usize, &u32)| {
             let hits = &self.hits[start..*end];

@@ -1,18 +1,14 @@
-//! Extracts the symbols that a file defines and the names it refers to.
+//! Extracts the symbols that a file defines.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tree_sitter::{
-    ParseOptions, ParseState, Parser, QueryCursor, QueryCursorOptions, QueryCursorState,
-    StreamingIterator, Tree,
-};
+use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 use windlass_core::{Clock, SystemClock};
 
-use crate::bag::BagBuilder;
 use crate::languages::Language;
-use crate::words;
+use crate::patterns::Kind;
 
 #[cfg(test)]
 mod tests;
@@ -21,10 +17,7 @@ mod tests;
 const MAX_NAME_BYTES: usize = 128;
 /// Maximum number of symbols per file.
 const MAX_SYMBOLS: usize = 5_000;
-/// Maximum number of pending matches: bounds the cost of a query on a pathological file.
-const MAX_PENDING_MATCHES: u32 = 256;
-/// Maximum depth of a definition in the syntax tree. Real definitions are not deeper, and the cost of a query
-/// grows with depth.
+/// Maximum depth of a definition in the syntax tree. Real definitions are not deeper.
 const MAX_DEPTH: u32 = 300;
 /// Time limit per file. Normal files take milliseconds; pathological ones could take forever.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -38,91 +31,47 @@ pub(crate) struct Symbol {
     pub(crate) line: u32,
 }
 
-/// Defines the symbol kinds with the capture names of the queries.
-macro_rules! kinds {
-    ($($kind:ident $name:literal),+ $(,)?) => {
-        /// The kind of a symbol.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-        pub(crate) enum Kind { $($kind),+ }
-
-        impl Kind {
-            pub(crate) fn as_str(self) -> &'static str {
-                match self { $(Self::$kind => $name),+ }
-            }
-
-            fn from_name(name: &str) -> Option<Self> {
-                match name { $($name => Some(Self::$kind),)+ _ => None }
-            }
-        }
-    };
-}
-
-kinds! {
-    Function "function", Method "method", Constructor "constructor", Class "class", Struct "struct", Enum "enum",
-    Trait "trait", Interface "interface", Type "type", Module "module", Macro "macro", Constant "constant",
-    Variable "variable", Field "field",
-}
-
-/// The symbols and references of a file.
-#[derive(Debug, Default)]
-pub(crate) struct Outline {
-    /// In text order.
-    pub(crate) symbols: Vec<Symbol>,
-    /// Hashes of the names referred to.
-    pub(crate) uses: BagBuilder,
-}
-
-/// Parses outlines. Each thread has its own parser.
+/// Finds the symbols of a file. Each thread has its own parser.
 pub(crate) struct SymbolParser {
     parser: Parser,
-    cursor: QueryCursor,
     clock: SystemClock,
 }
 
 impl SymbolParser {
     pub(crate) fn new() -> Self {
-        let mut cursor = QueryCursor::new();
-        cursor.set_match_limit(MAX_PENDING_MATCHES);
-        cursor.set_max_start_depth(Some(MAX_DEPTH));
         Self {
             parser: Parser::new(),
-            cursor,
             clock: SystemClock::new(),
         }
     }
 
-    /// Returns the outline of a text. It is empty if the text cannot be parsed.
-    pub(crate) fn outline(&mut self, language: &Language, text: &[u8]) -> Outline {
-        let mut outline = Outline::default();
-        let Some(query) = language.query() else {
-            return outline;
+    /// Returns the symbols of a text in text order. There are none if the text cannot be parsed.
+    pub(crate) fn symbols(&mut self, language: &Language, text: &[u8]) -> Vec<Symbol> {
+        let mut symbols = Vec::new();
+        let Some(patterns) = language.patterns() else {
+            return symbols;
         };
+        let without_bodies = language.without_bodies.and_then(|remove| remove(text));
+        let text = without_bodies.as_deref().unwrap_or(text);
         let (clock, end) = (self.clock, self.clock.elapsed() + DEADLINE);
         let Some(tree) = self.parse(language, text, end) else {
-            return outline;
+            return symbols;
         };
-        let kinds = query.capture_names();
-        let mut on_progress = |_: &QueryCursorState| check_deadline(&clock, end);
-        let options = QueryCursorOptions::new().progress_callback(&mut on_progress);
-        let mut matches = self
-            .cursor
-            .matches_with_options(query, tree.root_node(), text, options);
-        while let Some(found) = matches.next() {
-            for capture in found.captures() {
-                let range = capture.node.byte_range();
-                let name = text.get(range).unwrap_or_default();
-                if name.is_empty() || name.len() > MAX_NAME_BYTES {
-                    continue;
-                }
-                let kind = kinds.get(capture.index as usize).copied();
-                match kind.and_then(Kind::from_name) {
-                    Some(kind) => outline.define(name, kind, capture.node.start_position().row),
-                    None => outline.uses.add(words::hash_name(name)),
-                }
+        let check = || check_deadline(&clock, end);
+        patterns.find(tree.root_node(), MAX_DEPTH, check, |node, kind| {
+            let name = text.get(node.byte_range()).unwrap_or_default();
+            let is_name = !name.is_empty() && name.len() <= MAX_NAME_BYTES;
+            if is_name && symbols.len() < MAX_SYMBOLS {
+                let row = node.start_position().row;
+                symbols.push(Symbol {
+                    name: String::from_utf8_lossy(name).into_owned(),
+                    kind,
+                    line: u32::try_from(row).unwrap_or(u32::MAX).saturating_add(1),
+                });
             }
-        }
-        outline.sort_and_dedup();
-        outline
+        });
+        sort_and_dedup(&mut symbols);
+        symbols
     }
 
     fn parse(&mut self, language: &Language, text: &[u8], end: Duration) -> Option<Tree> {
@@ -144,24 +93,11 @@ fn check_deadline(clock: &SystemClock, end: Duration) -> ControlFlow<()> {
     }
 }
 
-impl Outline {
-    fn define(&mut self, name: &[u8], kind: Kind, row: usize) {
-        if self.symbols.len() < MAX_SYMBOLS {
-            self.symbols.push(Symbol {
-                name: String::from_utf8_lossy(name).into_owned(),
-                kind,
-                line: u32::try_from(row).unwrap_or(u32::MAX).saturating_add(1),
-            });
-        }
-    }
-
-    /// Sorts the symbols. If two patterns match one definition, the kind that is declared first wins.
-    fn sort_and_dedup(&mut self) {
-        self.symbols.sort_by(|one, other| {
-            let order = one.line.cmp(&other.line).then(one.name.cmp(&other.name));
-            order.then(one.kind.cmp(&other.kind))
-        });
-        self.symbols
-            .dedup_by(|later, first| later.line == first.line && later.name == first.name);
-    }
+/// Sorts the symbols. If two patterns match one definition, the kind that is declared first wins.
+fn sort_and_dedup(symbols: &mut Vec<Symbol>) {
+    symbols.sort_by(|one, other| {
+        let order = one.line.cmp(&other.line).then(one.name.cmp(&other.name));
+        order.then(one.kind.cmp(&other.kind))
+    });
+    symbols.dedup_by(|later, first| later.line == first.line && later.name == first.name);
 }

@@ -63,3 +63,53 @@ fn missing_dir_error_names_it() {
         "{error}"
     );
 }
+
+#[test]
+fn damaged_data_of_a_file_is_read_again() {
+    let harness = Harness::small();
+    let before = harness.open().related("renew the lease");
+    let good = fs::read(harness.cache()).unwrap();
+    // The first block follows the magic.
+    let mut damaged = good.clone();
+    damaged[16] ^= 1;
+    fs::write(harness.cache(), damaged).unwrap();
+    assert_eq!(harness.open().related("renew the lease"), before);
+}
+
+#[test]
+fn update_keeps_the_data_of_other_files() {
+    let harness = Harness::small();
+    harness.open();
+    harness.file("src/paint.rs", "pub fn brush() {}\n");
+    harness.open();
+    let index = harness.open();
+    assert_eq!(index.last_refresh().parsed, 0);
+    for (task, path) in [
+        ("brush", "src/paint.rs"),
+        ("renew the lease", "src/lease.rs"),
+        ("read the clock", "src/clock.rs"),
+    ] {
+        assert_eq!(index.related(task).files[0].path, path);
+    }
+}
+
+#[test]
+fn cache_does_not_grow_with_updates() {
+    let harness = Harness::small();
+    let lines: String = (0..3_000)
+        .map(|at| format!("fn name_{at}() {{}}\n"))
+        .collect();
+    harness.file("src/large.rs", &lines);
+    harness.open();
+    let size = || fs::metadata(harness.cache()).unwrap().len();
+    let first = size();
+    for at in 0..12 {
+        harness.file("src/large.rs", format!("{lines}// {at}\n"));
+        assert_eq!(harness.open().last_refresh().parsed, 1);
+        assert!(size() < 3 * first + (1 << 17), "{} of {first}", size());
+    }
+    assert_eq!(
+        harness.open().related("name_7").files[0].path,
+        "src/large.rs"
+    );
+}

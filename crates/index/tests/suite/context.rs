@@ -25,6 +25,7 @@ impl HistorySource for OneCommit {
             let commit = PastCommit {
                 message: "Fix the flicker".to_owned(),
                 files: vec!["src/paint.rs".to_owned()],
+                renames: Vec::new(),
             };
             let new = known.as_deref() != Some("c1");
             Some(NewHistory {

@@ -5,11 +5,12 @@ mod context;
 mod hostile;
 mod incremental;
 mod ranking;
+mod signals;
 
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use windlass_index::CodebaseIndex;
+use windlass_index::{CodebaseIndex, PastCommit};
 
 /// A project, with a cache directory next to it.
 pub(crate) struct Harness {
@@ -66,5 +67,14 @@ impl Harness {
     pub(crate) fn paths(&self, task: &str) -> Vec<String> {
         let related = self.open().related(task);
         related.files.into_iter().map(|file| file.path).collect()
+    }
+}
+
+/// Returns a commit that changed these files.
+pub(crate) fn commit(message: &str, files: &[&str]) -> PastCommit {
+    PastCommit {
+        message: message.to_owned(),
+        files: files.iter().map(|file| (*file).to_owned()).collect(),
+        renames: Vec::new(),
     }
 }

@@ -3,10 +3,9 @@
 use expect_test::expect;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
-use windlass_index::PastCommit;
 use windlass_tasks::TaskContext;
 
-use super::Harness;
+use super::{Harness, commit};
 
 #[test]
 fn result_lists_files_and_symbols_with_reasons() {
@@ -25,7 +24,6 @@ fn result_lists_files_and_symbols_with_reasons() {
     }
     expect![[r#"
         src/lease.rs: contains Heartbeats, lease, renew; path contains lease; defines lease, renew
-        src/clock.rs: referenced by other relevant files
         src/lease.rs:2 function renew_lease: name contains lease, renew
     "#]]
     .assert_eq(&output);
@@ -62,10 +60,6 @@ fn code_ranks_before_tests_and_docs() {
 fn history_affects_ranking() {
     let harness = Harness::small();
     harness.file("src/odd.rs", "pub fn unrelated_name() {}\n");
-    let commit = |message: &str, files: &[&str]| PastCommit {
-        message: message.to_owned(),
-        files: files.iter().map(|file| (*file).to_owned()).collect(),
-    };
     let commits = [
         commit(
             "Fix the flicker of the dashboard",
