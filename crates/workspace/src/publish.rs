@@ -1,7 +1,9 @@
 //! Publishes a commit as a branch in the user's repository, atomically and once.
 //!
-//! The objects are copied first, as one pack that git itself has synced to disk; they are
-//! unreachable until the branch moves. Then the branch moves by compare-and-swap. A branch with an
+//! The objects are copied first, and synced to disk; they are unreachable until the branch moves.
+//! Like a fetch, a small change is stored as loose objects and a large one as a pack: every git
+//! command opens every pack, so a pack for each task would slow all of them down. Then the branch
+//! moves by compare-and-swap, and the ref that keeps the change is created with it. A branch with an
 //! earlier attempt at the same task may be replaced; one with a later attempt, or with anything
 //! else, may not.
 
@@ -9,11 +11,33 @@ use windlass_tasks::Commit;
 
 use crate::clone::OpenClone;
 use crate::error::{Error, Result};
-use crate::git::{Git, RefStatus, check_branch, stale_lock};
+use crate::git::{Git, GitOutput, RefStatus, check_branch, stale_lock};
 
 /// How often to try to update a branch: first as if it were new, then from its current commit, and
 /// again if it moves concurrently.
 const MAX_ATTEMPTS: u32 = 4;
+
+/// The number of changed files up to which a change is stored as loose objects. Git itself unpacks what it fetches
+/// up to 100 objects.
+const MAX_LOOSE_FILES: usize = 50;
+
+/// The exit code of the script if the objects could not be copied.
+const COPY_FAILED: i32 = 97;
+
+/// Copies objects from the private git directory, and then updates refs. Git syncs packs, but loose objects only
+/// with a setting; before version 2.36 it had another name.
+const PUBLISH_SCRIPT: &str = r#"
+if [ "$loose" = true ]; then
+    printf '%s' "$revs" | git "$@" --git-dir="$private" pack-objects --revs --stdout --quiet --delta-base-offset |
+        GIT_OBJECT_DIRECTORY="$objects" git "$@" --git-dir="$private" \
+            -c core.fsyncObjectFiles=true -c core.fsync=objects,derived-metadata unpack-objects -q
+else
+    printf '%s' "$revs" |
+        GIT_OBJECT_DIRECTORY="$objects" GIT_ALTERNATE_OBJECT_DIRECTORIES="$private/objects" git "$@" \
+            --git-dir="$private" pack-objects --revs --quiet --delta-base-offset "$objects/pack/pack"
+fi || exit 97
+printf '%s' "$updates" | git "$@" update-ref -m 'windlass: publish' --stdin
+"#;
 
 /// The trailers of a commit message.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -22,19 +46,23 @@ pub(crate) struct Trailers {
     pub(crate) attempt: Option<u32>,
 }
 
-/// Makes `branch` point to `commit`.
+/// Makes `branch` point to `commit`. Returns `true` if the change is also kept.
 pub(crate) async fn publish(
     git: &Git,
     clone: &OpenClone,
     commit: &Commit,
     branch: &str,
-) -> Result<()> {
+) -> Result<bool> {
     check_branch(branch)?;
     let repository = &clone.repository;
+    let name = format!("refs/heads/{branch}");
+    let new = "0".repeat(commit.id.len());
+    let kept_ref = clone.origin.as_ref().map(|origin| &origin.ref_name);
     let mut error = String::new();
     for attempt in 0..MAX_ATTEMPTS {
-        // Usually the branch does not exist yet: the compare-and-swap detects that.
-        let current = if attempt == 0 {
+        // Usually neither ref exists yet: the compare-and-swap detects that.
+        let is_first = attempt == 0;
+        let current = if is_first {
             None
         } else {
             repository.branch(git, branch).await?
@@ -43,22 +71,24 @@ pub(crate) async fn publish(
             .as_ref()
             .is_some_and(|status| status.commit == commit.id)
         {
-            return Ok(());
+            return Ok(false);
         }
         if let Some(current) = &current {
             ensure_replaceable(git, clone, commit, branch, current).await?;
         }
-        clone
-            .git
-            .export_pack(git, repository, &commit.id, &[&clone.base])
-            .await?;
-        let old = current.map_or_else(|| "0".repeat(commit.id.len()), |status| status.commit);
-        let name = format!("refs/heads/{branch}");
-        let output = repository
-            .update_ref(git, &name, &commit.id, &old, "publish")
-            .await?;
+        let old = current.map_or_else(|| new.clone(), |status| status.commit);
+        let mut updates = vec![(name.as_str(), old.as_str())];
+        updates.extend(
+            kept_ref
+                .filter(|_| is_first)
+                .map(|kept| (kept.as_str(), new.as_str())),
+        );
+        let output = copy_and_update(git, clone, commit, &updates).await?;
         if output.code == 0 {
-            return Ok(());
+            return Ok(updates.len() > 1);
+        }
+        if output.code == COPY_FAILED {
+            return Err(output.into_error());
         }
         error = output.into_error().to_string();
         stale_lock::wait_or_remove(&repository.common, &name)
@@ -66,6 +96,33 @@ pub(crate) async fn publish(
             .map_err(|error| Error::branch(branch, format!("is still locked: {error}")))?;
     }
     Err(Error::branch(branch, format!("cannot be updated: {error}")))
+}
+
+/// Copies the objects of a commit into the user's repository, and moves these refs from their old commits to it: all
+/// of them or none.
+async fn copy_and_update(
+    git: &Git,
+    clone: &OpenClone,
+    commit: &Commit,
+    updates: &[(&str, &str)],
+) -> Result<GitOutput> {
+    let objects = clone.repository.common.join("objects");
+    let pack = objects.join("pack");
+    std::fs::create_dir_all(&pack).map_err(|error| Error::io(&pack, &error))?;
+    let diff = git.known().diff(&clone.base, &commit.tree);
+    let is_small = diff.is_some_and(|diff| diff.files() <= MAX_LOOSE_FILES);
+    let lines = updates
+        .iter()
+        .map(|(name, old)| format!("update {name} {} {old}\n", commit.id));
+    let command = clone.repository.ref_command(git);
+    command
+        .variable("private", clone.git.dir())
+        .variable("objects", objects)
+        .variable("loose", is_small.to_string())
+        .variable("revs", format!("{}\n^{}\n", commit.id, clone.base))
+        .variable("updates", lines.collect::<String>())
+        .script("update-ref", PUBLISH_SCRIPT)
+        .await
 }
 
 async fn ensure_replaceable(

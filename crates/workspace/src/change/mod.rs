@@ -8,11 +8,11 @@ use std::fs;
 use std::path::Path;
 
 use windlass_core::limits::{EVENT_BYTES, OUTPUT_BYTES};
-use windlass_tasks::Change;
+use windlass_tasks::{Change, Commit};
 
 use crate::clone::{OpenClone, copied_files};
 use crate::error::Result;
-use crate::git::{GITLINK_MODE, Git, PrivateGitDir};
+use crate::git::{GITLINK_MODE, Git, PrivateGitDir, TreeDiff};
 
 pub(crate) use apply::apply;
 pub(crate) use weakened::is_test_file;
@@ -29,6 +29,23 @@ pub(crate) const DIFF_FLAGS: [&str; 5] = [
     "--ignore-submodules=all",
 ];
 
+/// Writes the current files as a tree.
+const ADD_SCRIPT: &str = r#"git "$@" add -A && exec git "$@" write-tree"#;
+
+/// Writes the current files as a tree, except those of the input.
+const ADD_EXCEPT_SCRIPT: &str = r#"
+git "$@" add -A && git "$@" update-index -z --index-info && exec git "$@" write-tree
+"#;
+
+/// Commits a tree, and compares it with the base. An empty field separates the raw differences from the patch.
+const COMMIT_SCRIPT: &str = r#"
+flags='--no-ext-diff --no-textconv --no-renames --no-color'
+git "$@" commit-tree -p "$base" -F - "$tree" &&
+git "$@" diff-tree -r -z --raw --no-abbrev $flags "$base" "$tree" &&
+printf '\0' &&
+exec git "$@" diff-tree -p -r $flags --ignore-submodules=all "$base" "$tree"
+"#;
+
 /// One file that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileDiff {
@@ -39,6 +56,13 @@ pub(crate) struct FileDiff {
     pub(crate) new_mode: String,
     pub(crate) old_blob: String,
     pub(crate) new_blob: String,
+}
+
+impl FileDiff {
+    /// Returns `true` if it is a repository inside the clone.
+    fn is_gitlink(&self) -> bool {
+        self.old_mode == GITLINK_MODE || self.new_mode == GITLINK_MODE
+    }
 }
 
 /// The files of a clone at one point in time.
@@ -62,11 +86,16 @@ pub(crate) async fn change_to(git: &Git, clone: &OpenClone, tree: &str) -> Resul
     if differences.is_empty() {
         return Ok(Change::default());
     }
-    let mut args = vec!["diff-tree", "-p", "-r"];
-    args.extend(DIFF_FLAGS);
-    args.extend([clone.base.as_str(), tree]);
-    let command = clone.git.command(git).max_output(MAX_SEARCHED_BYTES);
-    let diff = command.run(&args).await?.stdout.text();
+    let diff = match git.known().diff(&clone.base, tree) {
+        Some(known) => known.patch.clone(),
+        None => {
+            let mut args = vec!["diff-tree", "-p", "-r"];
+            args.extend(DIFF_FLAGS);
+            args.extend([clone.base.as_str(), tree]);
+            let command = clone.git.command(git).max_output(MAX_SEARCHED_BYTES);
+            command.run(&args).await?.stdout.text()
+        }
+    };
     Ok(Change {
         lines: changed_lines(&diff),
         weakened_tests: weakened::find_weakened(&differences, &diff),
@@ -91,6 +120,78 @@ fn changed_lines(diff: &str) -> u64 {
     count
 }
 
+/// Commits the current files onto the base, unless they are those of the commit `last`. They exclude ignored
+/// files and artifacts of tests.
+pub(crate) async fn commit_files(
+    git: &Git,
+    clone: &OpenClone,
+    message: &str,
+    last: Option<&Commit>,
+) -> Result<Commit> {
+    let index = clone.git.index();
+    let tree = write_tree(git, clone, &index).await?;
+    if let Some(last) = last.filter(|last| last.tree == tree) {
+        return Ok(last.clone());
+    }
+    let (id, diff) = commit_tree(git, clone, message, &tree).await?;
+    let found = match diff {
+        Some(diff) => diff,
+        None => differences(git, &clone.git, &clone.base, &tree).await?,
+    };
+    if found.is_empty() {
+        let id = clone.base.clone();
+        return Ok(Commit { id, tree });
+    }
+    if !found.iter().any(FileDiff::is_gitlink) {
+        return Ok(Commit { id, tree });
+    }
+    let tree = restore_gitlinks(git, clone, &index, &found).await?;
+    if found.iter().all(FileDiff::is_gitlink) {
+        let id = clone.base.clone();
+        return Ok(Commit { id, tree });
+    }
+    let (id, _) = commit_tree(git, clone, message, &tree).await?;
+    Ok(Commit { id, tree })
+}
+
+/// Commits a tree onto the base in the private git directory, and returns what differs if it is not too much.
+///
+/// Not in the sandbox of [`write_tree`]: the files of the clone must have no influence on what is reported about a tree.
+async fn commit_tree(
+    git: &Git,
+    clone: &OpenClone,
+    message: &str,
+    tree: &str,
+) -> Result<(String, Option<Vec<FileDiff>>)> {
+    let command = clone.git.command(git).input(message);
+    let command = command
+        .variable("base", &clone.base)
+        .variable("tree", tree)
+        .max_output(MAX_SEARCHED_BYTES);
+    let output = command
+        .script("commit-tree", COMMIT_SCRIPT)
+        .await?
+        .check()?;
+    let text = output.stdout.text();
+    let (id, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    if output.stdout.is_truncated() {
+        return Ok((id.to_owned(), None));
+    }
+    // The last record ends with NUL, and so does the empty field.
+    let (raw, patch) = match rest.strip_prefix('\0') {
+        Some(patch) => ("", patch),
+        None => rest.split_once("\0\0").unwrap_or((rest, "")),
+    };
+    let raw = raw.split('\0').filter(|field| !field.is_empty());
+    let diff = TreeDiff {
+        raw: raw.map(str::to_owned).collect(),
+        patch: patch.to_owned(),
+    };
+    let found = read_fields(&diff.raw);
+    git.known().add_diff(&clone.base, tree, diff);
+    Ok((id.to_owned(), Some(found)))
+}
+
 /// Returns a snapshot of the current files. It excludes ignored files and artifacts of tests.
 pub(crate) async fn snapshot(git: &Git, clone: &OpenClone) -> Result<CloneSnapshot> {
     snapshot_in(git, clone, &clone.git.index()).await
@@ -102,47 +203,51 @@ pub(crate) async fn snapshot_in(
     clone: &OpenClone,
     index: &Path,
 ) -> Result<CloneSnapshot> {
-    remove_mount_points(&clone.work);
-    let private_git = &clone.git;
-    private_git
-        .command_in(git, &clone.work)
-        .index(index)
-        .run(&["add", "-A"])
-        .await?;
-    let command = || private_git.command(git).index(index);
-    // Ignore files, which are part of the change, could include them.
-    let copied = copied_files(&clone.work);
-    if !copied.is_empty() {
-        // Mode 0 removes an entry.
-        let id = "0".repeat(clone.base.len());
-        let lines: String = copied
-            .iter()
-            .map(|path| format!("0 {id}\t{path}\0"))
-            .collect();
-        command()
-            .input(lines)
-            .run(&["update-index", "-z", "--index-info"])
-            .await?;
-    }
-    let mut tree = command().run(&["write-tree"]).await?.text();
-    let mut differences = differences(git, private_git, &clone.base, &tree).await?;
-    // A repository inside the clone: its content is not part of the project.
-    let is_gitlink =
-        |diff: &FileDiff| diff.old_mode == GITLINK_MODE || diff.new_mode == GITLINK_MODE;
-    if differences.iter().any(is_gitlink) {
-        let mut lines = String::new();
-        for diff in differences.iter().filter(|diff| is_gitlink(diff)) {
-            let (mode, blob, path) = (&diff.old_mode, &diff.old_blob, &diff.path);
-            lines.push_str(&format!("{mode} {blob}\t{path}\0"));
-        }
-        command()
-            .input(lines)
-            .run(&["update-index", "-z", "--index-info"])
-            .await?;
-        tree = command().run(&["write-tree"]).await?.text();
-        differences.retain(|diff| !is_gitlink(diff));
+    let mut tree = write_tree(git, clone, index).await?;
+    let mut differences = differences(git, &clone.git, &clone.base, &tree).await?;
+    if differences.iter().any(FileDiff::is_gitlink) {
+        tree = restore_gitlinks(git, clone, index, &differences).await?;
+        differences.retain(|diff| !diff.is_gitlink());
     }
     Ok(CloneSnapshot { tree, differences })
+}
+
+/// Writes the current files of a clone as a tree. The files decide what git reads here, so it is sandboxed.
+async fn write_tree(git: &Git, clone: &OpenClone, index: &Path) -> Result<String> {
+    remove_mount_points(&clone.work);
+    let command = clone.git.command_in(git, &clone.work).index(index);
+    // Ignore files, which are part of the change, could include them.
+    let copied = copied_files(&clone.work);
+    let output = if copied.is_empty() {
+        command.script("add", ADD_SCRIPT).await?
+    } else {
+        // Mode 0 removes an entry.
+        let id = "0".repeat(clone.base.len());
+        let lines = copied.iter().map(|path| format!("0 {id}\t{path}\0"));
+        let command = command.input(lines.collect::<String>());
+        command.script("add", ADD_EXCEPT_SCRIPT).await?
+    };
+    Ok(output.check()?.text())
+}
+
+/// Restores what the base has instead of repositories inside the clone: their content is not part of the project.
+async fn restore_gitlinks(
+    git: &Git,
+    clone: &OpenClone,
+    index: &Path,
+    differences: &[FileDiff],
+) -> Result<String> {
+    let mut lines = String::new();
+    for diff in differences.iter().filter(|diff| diff.is_gitlink()) {
+        let (mode, blob, path) = (&diff.old_mode, &diff.old_blob, &diff.path);
+        lines.push_str(&format!("{mode} {blob}\t{path}\0"));
+    }
+    let command = || clone.git.command(git).index(index);
+    command()
+        .input(lines)
+        .run(&["update-index", "-z", "--index-info"])
+        .await?;
+    Ok(command().run(&["write-tree"]).await?.text())
 }
 
 /// Returns the files that differ between two trees, sorted by path.
@@ -152,6 +257,9 @@ pub(crate) async fn differences(
     old: &str,
     new: &str,
 ) -> Result<Vec<FileDiff>> {
+    if let Some(known) = git.known().diff(old, new) {
+        return Ok(read_fields(&known.raw));
+    }
     let mut args = vec!["diff-tree", "-r", "-z", "--raw", "--no-abbrev"];
     args.extend(
         DIFF_FLAGS
@@ -160,10 +268,14 @@ pub(crate) async fn differences(
     );
     args.extend([old, new]);
     let output = private_git.command(git).run(&args).await?;
-    let fields = output.nul_separated()?;
+    Ok(read_fields(&output.nul_separated()?))
+}
+
+/// Parses the fields of `--raw -z`.
+fn read_fields(fields: &[String]) -> Vec<FileDiff> {
     let mut diffs: Vec<FileDiff> = fields.chunks_exact(2).filter_map(read_raw).collect();
     diffs.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(diffs)
+    diffs
 }
 
 /// Parses one record of `--raw -z`: `:oldmode newmode oldblob newblob kind`, then the path.

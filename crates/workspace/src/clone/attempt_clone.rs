@@ -22,7 +22,8 @@ pub struct AttemptClone {
     open_clone: OpenClone,
     /// The last commit with its message: committing the same content again returns the same commit.
     last: Mutex<Option<(String, Commit)>>,
-    published: Mutex<Option<Commit>>,
+    /// The published commit, and whether its change is kept already.
+    published: Mutex<Option<(Commit, bool)>>,
 }
 
 impl AttemptClone {
@@ -36,24 +37,14 @@ impl AttemptClone {
     }
 
     async fn make_commit(&self, message: String) -> Result<Commit> {
-        let (git, base) = (&self.clones.git, &self.open_clone.base);
-        let change::CloneSnapshot { tree, differences } =
-            change::snapshot(git, &self.open_clone).await?;
-        if differences.is_empty() {
-            let id = base.clone();
-            return Ok(Commit { id, tree });
+        let last = self.last().clone();
+        let last = last.filter(|(last, _)| *last == message);
+        let last = last.as_ref().map(|(_, commit)| commit);
+        let commit =
+            change::commit_files(&self.clones.git, &self.open_clone, &message, last).await?;
+        if commit.id != self.open_clone.base {
+            *self.last() = Some((message, commit.clone()));
         }
-        if let Some((last_message, last)) = &*self.last()
-            && *last_message == message
-            && last.tree == tree
-        {
-            return Ok(last.clone());
-        }
-        let command = self.open_clone.git.command(git).input(message.clone());
-        let args = ["commit-tree", "-p", base, "-F", "-", &tree];
-        let id = command.run(&args).await?.text();
-        let commit = Commit { id, tree };
-        *self.last() = Some((message, commit.clone()));
         Ok(commit)
     }
 
@@ -62,8 +53,8 @@ impl AttemptClone {
             let base = commit.id.clone();
             return Err(Error::NothingToCommit { base });
         }
-        publish::publish(&self.clones.git, &self.open_clone, commit, branch).await?;
-        *self.published.lock() = Some(commit.clone());
+        let is_kept = publish::publish(&self.clones.git, &self.open_clone, commit, branch).await?;
+        *self.published.lock() = Some((commit.clone(), is_kept));
         Ok(())
     }
 
@@ -74,7 +65,11 @@ impl AttemptClone {
         };
         let published = self.published.lock().clone();
         match published {
-            Some(commit) => keep::keep_published(clones, clone, origin, commit)
+            Some((commit, true)) => {
+                keep::prune_if_due(clones, &clone.repository).await;
+                Ok(Some(commit))
+            }
+            Some((commit, false)) => keep::keep_published(clones, clone, origin, commit)
                 .await
                 .map(Some),
             None => keep::keep(clones, clone, origin, message).await,

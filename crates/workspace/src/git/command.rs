@@ -2,12 +2,15 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::OnceCell;
 use windlass_sandbox::{
     CappedOutput, CommandSpec, ExitReason, Mechanism, ProcessLimits, Profile, Sandbox, Stdin,
 };
 
+use super::known_objects::KnownObjects;
 use crate::error::{Error, Result};
 
 /// Time limit of one command: a checkout of a very large repository.
@@ -73,6 +76,9 @@ pub(crate) struct Git {
     base: PathBuf,
     name: String,
     email: String,
+    known: Arc<KnownObjects>,
+    /// For commands that need no sandbox.
+    unsandboxed: Arc<OnceCell<Sandbox>>,
 }
 
 impl Git {
@@ -82,7 +88,14 @@ impl Git {
             base,
             name: NAME.into(),
             email: EMAIL.into(),
+            known: Arc::default(),
+            unsandboxed: Arc::default(),
         }
+    }
+
+    /// Returns what earlier commands found out about objects.
+    pub(crate) fn known(&self) -> &KnownObjects {
+        &self.known
     }
 
     /// Uses this author for commits.
@@ -96,16 +109,19 @@ impl Git {
         &self.base
     }
 
-    /// Creates a command for the git directory `git_dir`, started in `cwd`, which is writable.
-    pub(crate) fn command(&self, git_dir: &Path, cwd: &Path) -> GitCommand<'_> {
+    /// Creates a command for the git directory `git_dir` that may write to `dir`, a private directory.
+    ///
+    /// It does not start there: in the working directory of a process, the sandbox protects everything that another
+    /// program would apply later, with a mount for each path. Nothing but Windlass uses a private directory.
+    pub(crate) fn command(&self, git_dir: &Path, dir: &Path) -> GitCommand<'_> {
         let mut git_dir_arg = OsString::from("--git-dir=");
         git_dir_arg.push(git_dir);
         GitCommand {
             git: self,
-            cwd: cwd.to_owned(),
+            dir: dir.to_owned(),
             args: vec![git_dir_arg],
             variables: Vec::new(),
-            profile: Profile::tool(),
+            profile: Profile::tool().write(dir),
             sandboxed: true,
             input: Vec::new(),
             output_bytes: OUTPUT_BYTES,
@@ -113,16 +129,25 @@ impl Git {
     }
 
     /// Returns the sandbox for a command.
-    async fn sandbox(&self, sandboxed: bool) -> Result<Sandbox> {
+    async fn sandbox(&self, sandboxed: bool) -> Result<&Sandbox> {
         if sandboxed {
-            return Ok(self.sandbox.clone());
+            return Ok(&self.sandbox);
         }
-        Ok(Sandbox::with_mechanism(self.sandbox.host().clone(), Mechanism::None).await?)
+        let host = self.sandbox.host();
+        let sandbox = || Sandbox::with_mechanism(host.clone(), Mechanism::None);
+        Ok(self.unsandboxed.get_or_try_init(sandbox).await?)
     }
 
-    /// Returns the command line with everything that all commands have in common.
-    fn spec(&self, cwd: &Path, profile: Profile) -> CommandSpec {
-        let mut spec = CommandSpec::new("git", cwd, profile);
+    /// Returns the command line with everything that all commands have in common. In a script, it is
+    /// `"$@"` after `git`.
+    fn spec(&self, profile: Profile, script: Option<&str>) -> CommandSpec {
+        let mut spec = match script {
+            None => CommandSpec::new("git", "/", profile),
+            Some(script) => {
+                let spec = CommandSpec::new("sh", "/", profile.program("git"));
+                spec.arg("-c").arg(script).arg("sh")
+            }
+        };
         for setting in SETTINGS {
             spec = spec.arg("-c").arg(*setting);
         }
@@ -142,7 +167,7 @@ impl Git {
 #[derive(Debug)]
 pub(crate) struct GitCommand<'a> {
     git: &'a Git,
-    cwd: PathBuf,
+    dir: PathBuf,
     args: Vec<OsString>,
     variables: Vec<(&'static str, OsString)>,
     profile: Profile,
@@ -171,6 +196,12 @@ impl GitCommand<'_> {
         for name in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
             self.variables.push((name, date.into()));
         }
+        self
+    }
+
+    /// Sets a variable for a script.
+    pub(crate) fn variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name, value.into()));
         self
     }
 
@@ -220,13 +251,26 @@ impl GitCommand<'_> {
 
     /// Runs git with these arguments, and accepts any exit code.
     pub(crate) async fn output(self, args: &[&str]) -> Result<GitOutput> {
-        let what = args.first().copied().unwrap_or_default().to_owned();
+        let what = args.first().copied().unwrap_or_default();
+        self.start(what, None, args).await
+    }
+
+    /// Runs a shell script, and accepts any exit code. `what` is the command that errors name.
+    ///
+    /// The script calls `git "$@"` several times: together they need one sandbox and one supervisor.
+    /// Values reach it as variables, never as a part of its text.
+    pub(crate) async fn script(self, what: &str, script: &'static str) -> Result<GitOutput> {
+        self.start(what, Some(script), &[]).await
+    }
+
+    async fn start(self, what: &str, script: Option<&str>, args: &[&str]) -> Result<GitOutput> {
+        let what = what.to_owned();
         let limits = ProcessLimits {
             deadline: TIMEOUT,
             output_bytes: self.output_bytes,
             ..ProcessLimits::default()
         };
-        let mut spec = self.git.spec(&self.cwd, self.profile);
+        let mut spec = self.git.spec(self.profile, script);
         for (name, value) in self.variables {
             spec = spec.env(name, value);
         }
@@ -245,7 +289,7 @@ impl GitCommand<'_> {
         }
         Ok(GitOutput {
             what,
-            cwd: self.cwd,
+            dir: self.dir,
             code: output.exit.code,
             stdout: output.stdout,
             stderr: output.stderr.text(),
@@ -262,7 +306,7 @@ impl GitCommand<'_> {
 #[derive(Debug)]
 pub(crate) struct GitOutput {
     what: String,
-    cwd: PathBuf,
+    dir: PathBuf,
     pub(crate) code: i32,
     pub(crate) stdout: CappedOutput,
     pub(crate) stderr: String,
@@ -300,9 +344,9 @@ impl GitOutput {
     /// Converts a failed command into an error.
     pub(crate) fn into_error(self) -> Error {
         // If git does not give the reason, check whether the disk is full.
-        let may_be_full = self.stderr.contains("unable to write") && is_disk_full(&self.cwd);
+        let may_be_full = self.stderr.contains("unable to write") && is_disk_full(&self.dir);
         if may_be_full || self.stderr.contains("No space left on device") {
-            return Error::DiskFull { path: self.cwd };
+            return Error::DiskFull { path: self.dir };
         }
         let mut lines: Vec<&str> = self
             .stderr

@@ -9,6 +9,7 @@
 //! directory and objects.
 
 mod command;
+mod known_objects;
 mod private_dir;
 mod refs;
 mod repository;
@@ -16,6 +17,7 @@ mod small_file;
 pub(crate) mod stale_lock;
 
 pub(crate) use command::{Git, GitCommand, GitOutput};
+pub(crate) use known_objects::TreeDiff;
 pub(crate) use private_dir::{PrivateGitDir, write};
 pub(crate) use refs::{check_branch, has_no_tags, is_hash};
 pub use repository::head_commit;

@@ -27,27 +27,31 @@ const MAX_GIT_DIR_ENTRIES: usize = 10_000;
 #[derive(Debug, Clone)]
 pub(crate) struct PrivateGitDir {
     dir: PathBuf,
-    /// The directory in which git is started: a parent that no other program writes to.
-    cwd: PathBuf,
+    /// The directory that git may write to: a parent that no other program writes to.
+    writable: PathBuf,
     /// The object directories it borrows from.
     shared: Vec<PathBuf>,
 }
 
 impl PrivateGitDir {
-    /// Creates a git directory at `dir`, which must not exist, for commands that start in `cwd`.
+    /// Creates a git directory at `dir`, which must not exist, for commands that may write to `writable`.
     pub(crate) fn create(
         dir: &Path,
-        cwd: &Path,
+        writable: &Path,
         repository: &Repository,
         format: &str,
     ) -> Result<Self> {
-        let git_dir = Self::open(dir, cwd, repository);
+        let git_dir = Self::open(dir, writable, repository);
         write_skeleton(dir, repository, format, &git_dir.shared)?;
         Ok(git_dir)
     }
 
     /// Creates a git directory at `dir`, which must not exist, that borrows these objects.
-    pub(crate) fn create_sharing(dir: &Path, cwd: &Path, shared: Vec<PathBuf>) -> Result<Self> {
+    pub(crate) fn create_sharing(
+        dir: &Path,
+        writable: &Path,
+        shared: Vec<PathBuf>,
+    ) -> Result<Self> {
         create_dirs(dir)?;
         write(&dir.join("HEAD"), "ref: refs/heads/main\n")?;
         write(
@@ -56,26 +60,26 @@ impl PrivateGitDir {
         )?;
         let text = alternates(dir, &shared)?;
         write(&dir.join("objects/info/alternates"), &text)?;
-        Ok(Self::at(dir, cwd, shared))
+        Ok(Self::at(dir, writable, shared))
     }
 
     /// Opens the git directory that was created at `dir`.
-    pub(crate) fn open(dir: &Path, cwd: &Path, repository: &Repository) -> Self {
-        Self::at(dir, cwd, repository.objects())
+    pub(crate) fn open(dir: &Path, writable: &Path, repository: &Repository) -> Self {
+        Self::at(dir, writable, repository.objects())
     }
 
     /// Opens the git directory that was created at `dir` and borrows these objects.
-    pub(crate) fn at(dir: &Path, cwd: &Path, shared: Vec<PathBuf>) -> Self {
+    pub(crate) fn at(dir: &Path, writable: &Path, shared: Vec<PathBuf>) -> Self {
         Self {
             dir: dir.to_owned(),
-            cwd: cwd.to_owned(),
+            writable: writable.to_owned(),
             shared,
         }
     }
 
     /// Creates a git directory at `dir`, which must not exist, that borrows the objects of this one too. It
     /// has no refs.
-    pub(crate) fn fork(&self, dir: &Path, cwd: &Path) -> Result<Self> {
+    pub(crate) fn fork(&self, dir: &Path, writable: &Path) -> Result<Self> {
         let mut shared = vec![self.dir.join("objects")];
         shared.extend(self.shared.iter().cloned());
         create_dirs(dir)?;
@@ -88,7 +92,7 @@ impl PrivateGitDir {
                 write(&dir.join(name), &text)?;
             }
         }
-        Ok(Self::at(dir, cwd, shared))
+        Ok(Self::at(dir, writable, shared))
     }
 
     /// Prepares it for an agent: adds a branch at `commit`, these tags, and a user for commits.
@@ -148,19 +152,24 @@ impl PrivateGitDir {
 
     /// Creates a command that reads no files other than its own and the objects.
     pub(crate) fn command<'g>(&self, git: &'g Git) -> GitCommand<'g> {
-        git.command(&self.dir, &self.cwd).unsandboxed()
+        git.command(&self.dir, &self.writable).unsandboxed()
     }
 
     /// Creates a sandboxed command that compares with the files in `work`, which may come from any
     /// program.
     pub(crate) fn command_in<'g>(&self, git: &'g Git, work: &Path) -> GitCommand<'g> {
-        let command = git.command(&self.dir, &self.cwd).read(&self.shared);
+        let command = git.command(&self.dir, &self.writable).read(&self.shared);
         command.work_tree(work)
     }
 
     /// Returns the directories from which it borrows objects.
     pub(crate) fn borrowed_object_dirs(&self) -> &[PathBuf] {
         &self.shared
+    }
+
+    /// Returns its path.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// Returns the path of its index.

@@ -9,8 +9,8 @@ use std::path::Path;
 use super::small_file::small_file;
 use crate::error::{Error, Result};
 
-/// Maximum size of a packed-refs file that is read.
-const MAX_PACKED_REFS_BYTES: u64 = 4 << 20;
+/// Maximum size of a packed-refs file that is read. A finished task adds about 200 bytes.
+const MAX_PACKED_REFS_BYTES: u64 = 64 << 20;
 
 /// Returns the commit that is checked out in the work tree with this git directory.
 pub(super) fn head(git_dir: &Path, common: &Path) -> Option<String> {

@@ -33,9 +33,7 @@ impl Judge {
     ) -> Result<Baseline> {
         let source = CheckoutSource::attempt(copy.root())?;
         let base = copy.base();
-        let git = source.git.command(&self.clones.git);
-        let tree = git.run(&["rev-parse", &format!("{base}^{{tree}}")]).await?;
-        let tree = tree.text();
+        let tree = self.tree(&source, base).await?;
         let entry = self.baselines.entry(&key(self, &tree, command)).await?;
         if let Some(stored) = entry.read() {
             return Ok(stored);
@@ -53,6 +51,19 @@ impl Judge {
             entry.write(&baseline)?;
         }
         Ok(baseline)
+    }
+
+    /// Returns the tree of a commit.
+    async fn tree(&self, source: &CheckoutSource, commit: &str) -> Result<String> {
+        let git = &self.clones.git;
+        if let Some(tree) = git.known().tree(commit) {
+            return Ok(tree);
+        }
+        let name = format!("{commit}^{{tree}}");
+        let output = source.git.command(git).run(&["rev-parse", &name]).await?;
+        let tree = output.text();
+        git.known().add_tree(commit, &tree);
+        Ok(tree)
     }
 }
 

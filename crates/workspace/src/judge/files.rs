@@ -90,6 +90,20 @@ pub(super) async fn changed_files(
     Ok(files.collect())
 }
 
+/// Prints the blobs of the input that are not too large, as `cat-file --batch` does.
+const BLOBS_SCRIPT: &str = r#"
+sizes=$(git "$@" cat-file '--batch-check=%(objectname) %(objecttype) %(objectsize)') || exit
+printf '%s\n' "$sizes" | {
+    total=0
+    while read -r name kind size; do
+        if [ "$kind" = blob ] && [ "$size" -le "$max_file" ] && [ $((total + size)) -le "$max_total" ]; then
+            total=$((total + size))
+            echo "$name"
+        fi
+    done
+} | git "$@" cat-file --batch
+"#;
+
 /// Returns the texts of the blobs that are not too large.
 async fn read_blobs<'b>(
     git: &Git,
@@ -97,35 +111,14 @@ async fn read_blobs<'b>(
     blobs: impl Iterator<Item = &'b String>,
 ) -> Result<HashMap<String, String>> {
     let names: String = blobs.map(|blob| format!("{blob}\n")).collect();
-    let sizes = private_git
-        .command(git)
-        .input(names)
-        .run(&[
-            "cat-file",
-            "--batch-check=%(objectname) %(objecttype) %(objectsize)",
-        ])
-        .await?;
-    let sizes = sizes.stdout.text();
-    let mut total = 0;
-    let mut selected = String::new();
-    for line in sizes.lines() {
-        let mut fields = line.split(' ');
-        let (Some(name), Some("blob"), Some(size)) = (fields.next(), fields.next(), fields.next())
-        else {
-            continue;
-        };
-        let size: u64 = size.parse().unwrap_or(u64::MAX);
-        if size <= MAX_FILE_BYTES && total + size <= MAX_TOTAL_BYTES {
-            total += size;
-            selected.push_str(name);
-            selected.push('\n');
-        }
-    }
-    let command = private_git.command(git).input(selected);
+    let command = private_git.command(git).input(names);
     let output = command
+        .variable("max_file", MAX_FILE_BYTES.to_string())
+        .variable("max_total", MAX_TOTAL_BYTES.to_string())
         .max_output(2 * MAX_TOTAL_BYTES as usize)
-        .run(&["cat-file", "--batch"])
-        .await?;
+        .script("cat-file", BLOBS_SCRIPT)
+        .await?
+        .check()?;
     Ok(read_batch(output.stdout.bytes()))
 }
 

@@ -61,7 +61,11 @@ impl Judge {
         let commit = request.commit;
         let git = &self.clones.git;
         let trees = (copy.base(), commit.tree.as_str());
-        let files = changed_files(git, &source.git, trees, request.command).await?;
+        // The checkout is needed whatever the files are, so they are read meanwhile.
+        let (files, checkout) = futures::try_join!(
+            changed_files(git, &source.git, trees, request.command),
+            Checkout::create(&self.clones, &source, &commit.id, &commit.tree),
+        )?;
         let part = self.touched_part(copy, &files, request.baseline).await?;
         let request = match &part {
             Some(part) => CheckRequest {
@@ -71,7 +75,7 @@ impl Judge {
             },
             None => request,
         };
-        let own = self.run(&source, &commit.tree, request).await?;
+        let own = self.run(checkout, &commit.tree, request).await?;
         let overlay = Overlay::new(&files);
         let base_tests = if request.edits_tests {
             BaseTests::Skipped
@@ -79,8 +83,9 @@ impl Judge {
             BaseTests::Same
         } else {
             let tree = overlay.write(git, &source.git, &commit.tree).await?;
+            let checkout = Checkout::create(&self.clones, &source, &commit.id, &tree).await?;
             BaseTests::Run {
-                run: Box::new(self.run(&source, &tree, request).await?),
+                run: Box::new(self.run(checkout, &tree, request).await?),
                 restored: overlay.paths,
             }
         };
@@ -95,12 +100,10 @@ impl Judge {
     /// Runs the tests in a fresh checkout of a tree.
     async fn run(
         &self,
-        source: &CheckoutSource,
+        checkout: Checkout,
         tree: &str,
         request: CheckRequest<'_>,
     ) -> Result<TestRun> {
-        let commit = &request.commit.id;
-        let checkout = Checkout::create(&self.clones, source, commit, tree).await?;
         let before = &request.baseline.result;
         let result = self
             .run_in(&checkout, Source::Change(tree), request.command)

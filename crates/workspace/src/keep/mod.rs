@@ -153,7 +153,7 @@ async fn existing(git: &Git, clone: &OpenClone, name: &str) -> Result<Option<Com
 }
 
 /// Deletes old refs from time to time. A failure is not the attempt's.
-async fn prune_if_due(clones: &Clones, repository: &Repository) {
+pub(crate) async fn prune_if_due(clones: &Clones, repository: &Repository) {
     if !clones.prune_timer.is_due(clones.retention) {
         return;
     }

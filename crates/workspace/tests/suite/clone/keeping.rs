@@ -71,8 +71,28 @@ async fn p29_published_change_is_kept_as_the_published_commit() {
         .await
         .unwrap();
     let published = publish(&*clone, 1, "agent\n").await;
+    // Together with the branch, so that no crash can come in between.
+    assert_eq!(harness.git(&["rev-parse", &ref_name(1)]), published.id);
     put(clone.root(), "notes.txt", "written after the tests\n");
     assert_eq!(keep(&*clone).await, Some(published.id));
+}
+
+#[tokio::test]
+async fn p29_ref_in_the_way_of_a_kept_change_does_not_prevent_publishing() {
+    let harness = Harness::new();
+    let clones = clones(&harness).await;
+    let clone = clones
+        .open(&harness.project(), attempt(1), None)
+        .await
+        .unwrap();
+    harness.git(&["update-ref", &ref_name(1), "main"]);
+    let published = publish(&*clone, 1, "agent\n").await;
+    assert_eq!(harness.git(&["rev-parse", BRANCH]), published.id);
+    assert_eq!(keep(&*clone).await.as_ref(), Some(&published.id));
+    let other = harness.git(&["rev-parse", "main"]);
+    assert_eq!(harness.git(&["rev-parse", &ref_name(1)]), other);
+    let longer = format!("{}-{}", ref_name(1), &published.id[..10]);
+    assert_eq!(harness.git(&["rev-parse", &longer]), published.id);
 }
 
 #[tokio::test]

@@ -72,6 +72,32 @@ async fn p4_change_becomes_one_commit_and_checkout_is_unchanged() {
 }
 
 #[tokio::test]
+async fn p4_small_change_is_published_as_loose_objects_and_a_large_one_as_a_pack() {
+    let harness = Harness::new();
+    let packs = || {
+        let entries = std::fs::read_dir(harness.root().join(".git/objects/pack")).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths
+            .filter(|path| path.extension().is_some_and(|ext| ext == "pack"))
+            .count()
+    };
+    let clone = harness.open().await;
+    let small = publish(&*clone, 1, "small\n").await;
+    assert_eq!(packs(), 0);
+    for number in 0..60 {
+        put(clone.root(), &format!("many/{number}.txt"), "content\n");
+    }
+    let large = clone.commit(message(2)).await.unwrap();
+    clone.publish(&large, BRANCH).await.unwrap();
+    assert_eq!(packs(), 1);
+    // Nothing is borrowed from the clone.
+    clone.close().await.unwrap();
+    harness.git(&["fsck", "--strict", &small.id, &large.id]);
+    let file = harness.git(&["show", &format!("{}:notes.txt", small.id)]);
+    assert_eq!(file, "small");
+}
+
+#[tokio::test]
 async fn agent_commits_are_squashed_into_one() {
     let harness = Harness::new();
     let clone = harness.open().await;
