@@ -13,6 +13,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rustix::net::sockopt;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -26,6 +27,9 @@ const BACKLOG: u32 = 4096;
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(20);
 /// How many connections without authentication are closed after such an error.
 const CLOSED_AFTER_ERROR: usize = 64;
+
+/// How long a client may leave sent data without a confirmation, or its receive buffer full.
+const CLIENT_TIMEOUT_MS: u32 = 120_000;
 
 /// The two steps of a stop.
 #[derive(Debug, Clone, Default)]
@@ -92,6 +96,8 @@ async fn serve(
 ) {
     // Small chunks must not wait until the client acknowledges the previous ones.
     let _ = stream.set_nodelay(true);
+    // A client that stops reading must not keep a response open.
+    let _ = sockopt::set_tcp_user_timeout(&stream, CLIENT_TIMEOUT_MS);
     let router = TowerToHyperService::new(router);
     let request_slot = slot.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
