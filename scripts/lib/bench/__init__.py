@@ -1,0 +1,1 @@
+"""The parts of scripts/bench. Each has `run(bench)`, which yields its tables."""
