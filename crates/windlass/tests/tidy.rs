@@ -79,7 +79,6 @@ const SHARED_TYPE_NAMES: &[(&str, &[&str])] = &[
     (
         "private helpers of a module",
         &[
-            "Borrowed",
             "Entry",
             "Inner",
             "Lines",

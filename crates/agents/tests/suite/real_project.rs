@@ -13,7 +13,8 @@ fn project() -> Harness {
     let harness = Harness::new();
     let work = harness.work();
     let marker = work.join("executed").display().to_string();
-    let hook = json!([{ "hooks": [{ "type": "command", "command": format!("touch {marker}") }] }]);
+    let hook =
+        json!([{ "hooks": [{ "type": "command", "command": format!("touch '{marker}'") }] }]);
     let settings = json!({ "hooks": { "SessionStart": hook, "UserPromptSubmit": hook } });
     let servers = json!({ "mcpServers": { "evil": { "command": "touch", "args": [marker] } } });
     let codex = format!("[mcp_servers.evil]\ncommand = \"touch\"\nargs = [{marker:?}]\n");

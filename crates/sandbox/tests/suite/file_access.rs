@@ -30,7 +30,7 @@ async fn p16_only_working_dir_and_private_tmp_are_writable() {
                 user.run(
                     mechanism,
                     profile.clone(),
-                    &format!("echo evil >> {}", path.display()),
+                    &format!("echo evil >> '{}'", path.display()),
                 )
                 .await;
                 assert!(

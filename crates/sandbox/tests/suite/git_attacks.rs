@@ -45,63 +45,63 @@ struct Attack {
 const ATTACKS: &[Attack] = &[
     Attack {
         name: "fsmonitor in config",
-        script: "git config core.fsmonitor $EVIL",
+        script: "git config core.fsmonitor \"'$EVIL'\"",
     },
     Attack {
         name: "fsmonitor in config.worktree",
-        script: "git config extensions.worktreeConfig true; printf '[core]\\nfsmonitor=%s\\n' $EVIL > $(git rev-parse --git-dir)/config.worktree",
+        script: "git config extensions.worktreeConfig true; printf '[core]\\nfsmonitor=%s\\n' \"'$EVIL'\" > \"$(git rev-parse --git-dir)/config.worktree\"",
     },
     Attack {
         name: "settings of a submodule",
-        script: "git -C libs/sub config core.fsmonitor $EVIL",
+        script: "git -C libs/sub config core.fsmonitor \"'$EVIL'\"",
     },
     Attack {
         name: "another git directory for a submodule",
-        script: "rm -rf libs/sub/.git; git init -q libs/sub; git -C libs/sub config core.fsmonitor $EVIL",
+        script: "rm -rf libs/sub/.git; git init -q libs/sub; git -C libs/sub config core.fsmonitor \"'$EVIL'\"",
     },
     Attack {
         name: "a submodule that was moved away",
-        script: "mv libs old; mkdir -p libs/sub; git init -q libs/sub; git -C libs/sub config core.fsmonitor $EVIL",
+        script: "mv libs old; mkdir -p libs/sub; git init -q libs/sub; git -C libs/sub config core.fsmonitor \"'$EVIL'\"",
     },
     Attack {
         name: "a git directory for a removed submodule",
-        script: "mkdir gone; git init -q gone; git -C gone commit -q --allow-empty -m x; git -C gone config core.fsmonitor $EVIL",
+        script: "mkdir gone; git init -q gone; git -C gone commit -q --allow-empty -m x; git -C gone config core.fsmonitor \"'$EVIL'\"",
     },
     Attack {
         name: "commondir",
-        script: "cp -r .git .evil; git --git-dir=.evil config core.fsmonitor $EVIL; echo $PWD/.evil > .git/commondir",
+        script: "cp -r .git .evil; git --git-dir=.evil config core.fsmonitor \"'$EVIL'\"; echo \"$PWD/.evil\" > .git/commondir",
     },
     Attack {
         name: "another .git",
-        script: "cp -r .git .evil; git --git-dir=.evil config core.fsmonitor $EVIL; mv .git old; mv .evil .git",
+        script: "cp -r .git .evil; git --git-dir=.evil config core.fsmonitor \"'$EVIL'\"; mv .git old; mv .evil .git",
     },
     Attack {
         name: "hook",
-        script: "git config --unset core.hooksPath; cp $EVIL .git/hooks/pre-commit",
+        script: "git config --unset core.hooksPath; cp \"$EVIL\" .git/hooks/pre-commit",
     },
     Attack {
         name: "hook in the work tree",
-        script: "cp $EVIL tools/hooks/pre-commit",
+        script: "cp \"$EVIL\" tools/hooks/pre-commit",
     },
     Attack {
         name: "new hook in the work tree",
-        script: "cp $EVIL tools/hooks/post-commit",
+        script: "cp \"$EVIL\" tools/hooks/post-commit",
     },
     Attack {
         name: "directory of hooks moved away",
-        script: "mv tools old; mkdir -p tools/hooks; cp $EVIL tools/hooks/pre-commit",
+        script: "mv tools old; mkdir -p tools/hooks; cp \"$EVIL\" tools/hooks/pre-commit",
     },
     Attack {
         name: "included settings",
-        script: "printf '[core]\\nfsmonitor=%s\\n' $EVIL > shared.gitconfig",
+        script: "printf '[core]\\nfsmonitor=%s\\n' \"'$EVIL'\" > shared.gitconfig",
     },
     Attack {
         name: "missing included settings",
-        script: "printf '[core]\\nfsmonitor=%s\\n' $EVIL > local.gitconfig",
+        script: "printf '[core]\\nfsmonitor=%s\\n' \"'$EVIL'\" > local.gitconfig",
     },
     Attack {
         name: "program of an alias",
-        script: "cp $EVIL tools/filter",
+        script: "cp \"$EVIL\" tools/filter",
     },
 ];
 
@@ -186,8 +186,8 @@ async fn p20_attacks_on_git_in_a_worktree_fail() {
 async fn p20_nested_repository_is_not_used_by_git_around_it() {
     let nested = Attack {
         name: "nested repository",
-        script: "git init -q sub/nested; git -C sub/nested config core.fsmonitor $EVIL; cp $EVIL sub/nested/.git/hooks/pre-commit
-            mkdir bare && cd bare && git init -q --bare . && git config core.fsmonitor $EVIL",
+        script: "git init -q sub/nested; git -C sub/nested config core.fsmonitor \"'$EVIL'\"; cp \"$EVIL\" sub/nested/.git/hooks/pre-commit
+            mkdir bare && cd bare && git init -q --bare . && git config core.fsmonitor \"'$EVIL'\"",
     };
     let victim = Victim::new().await;
     assert!(

@@ -30,7 +30,7 @@ impl CurlResponse {
 pub(crate) async fn curl(url: &str, body: Option<&Value>, extra: &[&str]) -> CurlResponse {
     let mut command = Command::new("curl");
     // Long enough for a busy machine; tests of a server that hangs wait until it is over.
-    command.args(["-sS", "-i", "--no-buffer", "--max-time", "8", url]);
+    command.args(["-sS", "-i", "--no-buffer", "--max-time", "6", url]);
     command.args(extra);
     if let Some(body) = body {
         command.args([

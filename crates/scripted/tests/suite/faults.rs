@@ -85,15 +85,17 @@ async fn hang_sends_nothing() {
 #[tokio::test]
 async fn hang_mid_stream_follows_the_parts() {
     let turn = r#"{"answer": [{"text": "so far"}], "fault": "hang_mid_stream"}"#;
-    for (dialect, stream) in [
-        (Dialect::Messages, true),
-        (Dialect::Responses, true),
-        (Dialect::Chat, false),
-    ] {
+    let check = async |dialect, stream| {
         let received = respond(turn, dialect, stream).await;
         assert_eq!((received.exit, received.status), (28, 200), "{received:?}");
         assert_eq!(received.body.contains("so far"), stream, "{received:?}");
-    }
+    };
+    // Each waits until its client gives up.
+    tokio::join!(
+        check(Dialect::Messages, true),
+        check(Dialect::Responses, true),
+        check(Dialect::Chat, false),
+    );
 }
 
 #[tokio::test]

@@ -86,8 +86,8 @@ mod tests {
 
     #[test]
     fn p12_large_diff_is_truncated() {
-        let old = "x\n".repeat(100_000);
-        let new = format!("y{}\n", "z".repeat(1_000)).repeat(100_000);
+        let old = "x\n".repeat(10_000);
+        let new = format!("y{}\n", "z".repeat(1_000)).repeat(10_000);
         let text = diff(&old, &new);
         assert!(text.len() < 20_000 && text.contains("more lines"), "{text}");
     }

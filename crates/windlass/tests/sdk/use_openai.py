@@ -108,10 +108,13 @@ names = [model.id for model in client.models.list()]
 for name in "model", "fast", "echo", "composer-cli", "composite/profile/pair":
     assert name in names, names
 equal(client.models.retrieve("composite/profile/pair").id, "composite/profile/pair")
-raw = client.chat.completions.with_raw_response.create(model="fast", messages=messages("plain"))
-trace = raw.headers["x-windlass-trace"]
-holds(raw.parse().id, trace)
+raw = client.chat.completions.with_raw_response.create(model="echo", messages=messages("plain"))
+holds(raw.parse().id, raw.headers["x-windlass-trace"])
 assert raw.headers["x-windlass-agent"]
+# The server of this model has the same API: its response passes as it is.
+raw = client.chat.completions.with_raw_response.create(model="fast", messages=messages("plain"))
+holds(raw.parse().id, "scripted-")
+assert raw.headers["x-windlass-trace"]
 
 # Embeddings, of a model that has them.
 embedded = client.embeddings.create(model="model", input="rope")

@@ -294,7 +294,7 @@ fn worker_pushes_a_proved_task_and_opens_one_pull_request() {
 
 #[test]
 fn failed_command_keeps_the_branch_and_is_repeated() {
-    let config = "[publish]\ncommand = [\"sh\", \"-c\", \"test -e $HOME/ready && echo https://example.org/1 || \
+    let config = "[publish]\ncommand = [\"sh\", \"-c\", \"test -e \\\"$HOME/ready\\\" && echo https://example.org/1 || \
         { echo not logged in >&2; exit 4; }\"]\n";
     let remote = Remote::new();
     remote.configure(config);

@@ -178,7 +178,7 @@ fn password_comes_from_the_users_credential_helper_only() {
     let store = home.join("passwords");
     std::fs::write(&store, format!("http://me:secret@127.0.0.1:{port}\n")).unwrap();
     let config = format!(
-        "[credential]\n\thelper = store --file={}\n",
+        "[credential]\n\thelper = \"store --file='{}'\"\n",
         store.display()
     );
     std::fs::write(home.join(".gitconfig"), config).unwrap();

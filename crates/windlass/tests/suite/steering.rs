@@ -14,7 +14,7 @@ fn hostile_title() -> String {
 fn with_editor(harness: &TaskHarness, script: &str, args: &[&str]) -> Run {
     let editor = harness.path("editor.sh");
     std::fs::write(&editor, script).unwrap();
-    let editor = format!("sh {}", editor.display());
+    let editor = format!("sh '{}'", editor.display());
     Run::of(harness.command().env("EDITOR", editor).args(args))
 }
 
@@ -111,7 +111,7 @@ fn task_is_edited_in_the_editor() {
     // Another person edits the task while the editor is open.
     let binary = assert_cmd::cargo::cargo_bin("windlass");
     let script = format!(
-        "{} --config {} task edit 2 --priority 1 && sed -i 's/^priority = 3/priority = 4/' \"$1\"",
+        "'{}' --config '{}' task edit 2 --priority 1 && sed -i 's/^priority = 3/priority = 4/' \"$1\"",
         binary.display(),
         harness.path("named.toml").display()
     );

@@ -21,35 +21,28 @@ use super::branch::{Branch, PairTests, SimSite};
 use super::faults::Rates;
 use super::harness::Harness;
 use super::interruption::{Interrupted, Interruption};
+use super::seed_range::run_part;
 
-/// Number of simulated runs in the suite.
-const SEEDS: u64 = 1000;
 const FAULTS_END: Duration = Duration::from_secs(600);
 const END: Duration = Duration::from_secs(3 * 3600);
 
 #[test]
 fn p30_landing_seeds_first_half() {
-    (0..SEEDS / 2).for_each(run_seed);
+    run_part((0, 2), "p30_landing_seeds_first_half", simulate);
 }
 
 #[test]
 fn p30_landing_seeds_second_half() {
-    (SEEDS / 2..SEEDS).for_each(run_seed);
+    run_part((1, 2), "p30_landing_seeds_second_half", simulate);
 }
 
-fn run_seed(seed: u64) {
-    let result = std::panic::catch_unwind(|| {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .unwrap();
-        runtime.block_on(full_run(seed));
-    });
-    if let Err(panic) = result {
-        eprintln!("landing seed {seed} failed");
-        std::panic::resume_unwind(panic);
-    }
+fn simulate(seed: u64) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(full_run(seed));
 }
 
 fn change_name(attempt: AttemptRef) -> String {

@@ -23,4 +23,5 @@ mod store_steering;
 pub(crate) mod check;
 pub(crate) mod interruption;
 mod landing;
+mod seed_range;
 mod seeds;

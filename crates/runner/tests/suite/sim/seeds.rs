@@ -19,9 +19,8 @@ use super::faults::Rates;
 use super::harness::Harness;
 use super::interruption::{Interrupted, Interruption};
 use super::repo::{GOOD, WEAK};
+use super::seed_range::run_part;
 
-/// Number of simulated runs in the suite.
-const SEEDS: u64 = 1000;
 /// When all faults stop.
 const FAULTS_END: Duration = Duration::from_secs(900);
 /// When everything must have ended; a task that still waits then never ends.
@@ -29,59 +28,41 @@ const END: Duration = Duration::from_secs(3 * 3600);
 
 #[test]
 fn p2_p3_p4_seeds_first_quarter() {
-    quarter(0);
+    quarter(0, "p2_p3_p4_seeds_first_quarter");
 }
 
 #[test]
 fn p2_p3_p4_seeds_second_quarter() {
-    quarter(1);
+    quarter(1, "p2_p3_p4_seeds_second_quarter");
 }
 
 #[test]
 fn p7_p8_p26_seeds_third_quarter() {
-    quarter(2);
+    quarter(2, "p7_p8_p26_seeds_third_quarter");
 }
 
 #[test]
 fn p7_p8_p26_seeds_last_quarter() {
-    quarter(3);
+    quarter(3, "p7_p8_p26_seeds_last_quarter");
+}
+
+fn quarter(which: u64, test: &str) {
+    run_part((which, 4), test, |seed| drop(simulate(seed, false)));
 }
 
 /// A person lets completed tasks be done again, and changes conflict.
 #[test]
-fn p31_seeds_of_stacked_tasks() {
-    seeds(0..SEEDS, |seed| drop(simulate(seed, true)));
+fn p31_seeds_of_stacked_tasks_first_half() {
+    stacked_half(0, "p31_seeds_of_stacked_tasks_first_half");
 }
 
-/// Runs a quarter of all seeds, which are the same in every run. `WINDLASS_LIFE` selects a single seed;
-/// `WINDLASS_LIVES` sets the total number.
-fn quarter(which: u64) {
-    let number = |name: &str| {
-        let text = std::env::var(name).ok()?;
-        Some(
-            text.parse::<u64>()
-                .unwrap_or_else(|_| panic!("{name}={text} is not a number")),
-        )
-    };
-    let size = number("WINDLASS_LIVES").unwrap_or(SEEDS).div_ceil(4);
-    let seeds = match number("WINDLASS_LIFE") {
-        Some(seed) => seed..seed + 1,
-        None => which * size..(which + 1) * size,
-    };
-    self::seeds(seeds, |seed| drop(simulate(seed, false)));
+#[test]
+fn p31_seeds_of_stacked_tasks_second_half() {
+    stacked_half(1, "p31_seeds_of_stacked_tasks_second_half");
 }
 
-fn seeds(seeds: std::ops::Range<u64>, simulate: impl Fn(u64) + std::panic::RefUnwindSafe) {
-    for seed in seeds {
-        let result = std::panic::catch_unwind(|| simulate(seed));
-        if let Err(panic) = result {
-            eprintln!(
-                "seed {seed} failed; repeat it with\n    \
-                 WINDLASS_LIFE={seed} cargo nextest run -p windlass-runner first_quarter"
-            );
-            std::panic::resume_unwind(panic);
-        }
-    }
+fn stacked_half(which: u64, test: &str) {
+    run_part((which, 2), test, |seed| drop(simulate(seed, true)));
 }
 
 #[test]
