@@ -30,6 +30,7 @@ mod test_runner;
 mod verify;
 mod versions;
 
+pub use change::is_test_file;
 pub use clone::{AttemptClone, Clones, Prepared, Retention, readable_dirs};
 pub use error::{Error, Result};
 pub use git::head_commit;

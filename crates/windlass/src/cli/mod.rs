@@ -16,6 +16,7 @@ mod default_agent;
 mod demo;
 mod doctor;
 mod editor;
+mod eval;
 mod exit;
 mod follow;
 mod host_ops;
@@ -27,6 +28,7 @@ mod man;
 mod masking;
 mod mcp;
 mod model;
+mod new_repository;
 mod notify;
 mod outbox;
 mod progress;
@@ -178,6 +180,8 @@ enum Command {
     Record(record::Record),
     /// Replay a cassette: all of its prompts, or one
     Replay(replay::Replay),
+    /// Compare agents: each does the same tasks several times, and the proofs decide
+    Eval(eval::Eval),
     /// Run scenario tests against an agent
     Scenario(scenario::Scenarios),
     /// Rank the files and symbols relevant to a task
@@ -232,6 +236,7 @@ impl Command {
                 | Self::Init(_)
                 | Self::Record(_)
                 | Self::Scenario(_)
+                | Self::Eval(_)
         )
     }
 }
@@ -305,6 +310,7 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
         Command::Record(record) => record.run(&app).await,
         Command::Replay(replay) => replay.run(&app).await,
         Command::Scenario(scenarios) => scenarios.run(&app).await,
+        Command::Eval(eval) => eval.run(&app).await,
         Command::Context(context) => context.run(&app).await,
         Command::Index(index) => index.run(&app).await,
         Command::Completions(completions) => completions.run(&app),

@@ -8,7 +8,7 @@ use super::task_harness::{INSTANT, TaskHarness};
 
 /// Checks a value against a definition in `docs/output.schema.json`.
 #[track_caller]
-fn check(name: &str, value: &Value) {
+pub(crate) fn check(name: &str, value: &Value) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/output.schema.json");
     let mut schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     assert!(schema["$defs"].get(name).is_some(), "{name} is not defined");

@@ -20,16 +20,20 @@ pub(crate) fn harness(agents: &str) -> TaskHarness {
     harness
 }
 
-/// Runs the program with the real agents in its PATH.
-pub(crate) fn run(harness: &TaskHarness, args: &[&str]) -> Run {
+/// Returns the PATH with the real agents.
+pub(crate) fn path_with_agents() -> String {
     let peer = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agents/tests/peer");
     let peer = peer.canonicalize().unwrap();
     let own = std::env::var("PATH").unwrap();
-    let path = format!("{}:{}:{own}", programs().display(), peer.display());
+    format!("{}:{}:{own}", programs().display(), peer.display())
+}
+
+/// Runs the program with the real agents in its PATH.
+pub(crate) fn run(harness: &TaskHarness, args: &[&str]) -> Run {
     let mut command = harness.command();
     Run::of(
         command
-            .env("PATH", path)
+            .env("PATH", path_with_agents())
             .env("ANY_KEY", "canary-of-all")
             .args(args),
     )

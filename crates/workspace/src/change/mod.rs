@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::git::{GITLINK_MODE, Git, PrivateGitDir, TreeDiff};
 
 pub(crate) use apply::apply;
-pub(crate) use weakened::is_test_file;
+pub use weakened::is_test_file;
 
 /// Maximum size of the diff that is searched for weakened tests.
 const MAX_SEARCHED_BYTES: usize = 4 * OUTPUT_BYTES;

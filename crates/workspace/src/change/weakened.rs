@@ -96,7 +96,7 @@ fn whole_files(differences: &[FileDiff]) -> Vec<String> {
 }
 
 /// Returns `true` if the path has a usual name of a test, a fixture or a snapshot.
-pub(crate) fn is_test_file(path: &str) -> bool {
+pub fn is_test_file(path: &str) -> bool {
     let (dirs, file) = path.rsplit_once('/').unwrap_or(("", path));
     let in_tests = dirs.split('/').any(|dir| {
         matches!(

@@ -1,17 +1,16 @@
 //! The repository, the agent and the directories of the demo.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
 use tempfile::TempDir;
 use windlass_core::AgentHandle;
-use windlass_sandbox::{CommandSpec, Profile, Sandbox};
 use windlass_scripted::{RunningModel, Script, ScriptedModel};
 use windlass_testkit::ScriptedAgent;
 
 use crate::cli::app::App;
 use crate::cli::exit::CliError;
+use crate::cli::new_repository::NewGit;
 use crate::cli::scripted;
 use crate::registry;
 
@@ -56,7 +55,14 @@ impl DemoSetup {
         for (name, text) in FILES {
             std::fs::write(repository.join(name), text).map_err(failed)?;
         }
-        commit(&sandbox, dir.path()).await?;
+        let git = NewGit {
+            sandbox: &sandbox,
+            parent: dir.path(),
+            name: NAME,
+            objects: None,
+        };
+        git.init().await?;
+        git.commit_all("Greet people by name").await?;
         let script = Script::parse(SCRIPT, "the demo's script")
             .map_err(|error| CliError::failed(error.to_string()))?;
         let (handle, model) = match agent {
@@ -103,41 +109,4 @@ async fn scripted_agent(
     let model = model.map_err(|error| CliError::failed(error.to_string()))?;
     let handle = scripted::agent(&app.machine, &agent, &model.url())?;
     Ok((handle, model))
-}
-
-/// Creates a repository with one commit in the subdirectory [`NAME`] of `dir`. Git runs in the parent directory,
-/// because the sandbox forbids creating a repository in the working directory itself.
-async fn commit(sandbox: &Sandbox, dir: &Path) -> Result<(), CliError> {
-    let steps: [&[&str]; 3] = [
-        &["init", "--quiet", "--initial-branch=main"],
-        &["add", "--all"],
-        &[
-            "-c",
-            "user.name=Windlass",
-            "-c",
-            "user.email=windlass@localhost",
-            "commit",
-            "--quiet",
-            "--message=Greet people by name",
-        ],
-    ];
-    for step in steps {
-        let spec = CommandSpec::new("git", dir, Profile::tool())
-            .args(["-C", NAME])
-            .args(step.iter().copied())
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .deadline(Duration::from_secs(60));
-        let output = sandbox.run(spec).await;
-        let output = output.map_err(|error| CliError::failed(format!("git: {error}")))?;
-        if !output.exit.success() {
-            let stderr = output.stderr.text();
-            return Err(CliError::failed(format!(
-                "git {}: {}",
-                step[0],
-                stderr.trim()
-            )));
-        }
-    }
-    Ok(())
 }

@@ -1,0 +1,263 @@
+//! The results of an evaluation, as a table and as JSON.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+use windlass_core::Usage;
+use windlass_tasks::{Task, TaskStatus};
+
+use super::plan::{Cell, EvalPlan};
+use super::suite::AgentChoice;
+use crate::cli::console::{Console, STRONG};
+use crate::cli::exit::CliError;
+use crate::cli::table;
+
+/// The quantile of the normal distribution for an interval of 95 %.
+const Z: f64 = 1.96;
+
+/// The results so far.
+#[derive(Debug, Serialize)]
+pub(super) struct EvalReport {
+    agents: Vec<AgentResult>,
+    results: Vec<CellResult>,
+}
+
+/// The results of one agent.
+#[derive(Debug, Serialize)]
+struct AgentResult {
+    agent: AgentChoice,
+    passed: usize,
+    /// How many results there are.
+    done: usize,
+    /// How many there will be.
+    total: usize,
+    pass_rate: Option<f64>,
+    /// The bounds of the pass rate with a confidence of 95 %.
+    interval: Option<[f64; 2]>,
+    /// The cost of all results; `None` if that of one is unknown.
+    cost_usd: Option<f64>,
+    /// The median.
+    seconds: Option<f64>,
+    /// Correction rounds for each result.
+    corrections: Option<f64>,
+}
+
+/// The result of one agent doing one task once.
+#[derive(Debug, Serialize)]
+struct CellResult {
+    agent: AgentChoice,
+    task: String,
+    repeat: u32,
+    status: TaskStatus,
+    /// Completed with a proof without warnings.
+    passed: bool,
+    /// Why it did not pass.
+    reason: Option<String>,
+    seconds: f64,
+    corrections: usize,
+    usage: Usage,
+}
+
+impl CellResult {
+    fn is_done(&self) -> bool {
+        !matches!(self.status, TaskStatus::Pending | TaskStatus::InProgress)
+    }
+}
+
+impl EvalReport {
+    /// Reads the results from the store.
+    pub(super) async fn read(plan: &EvalPlan) -> Result<Self, CliError> {
+        let mut results = Vec::with_capacity(plan.cells.len());
+        for cell in &plan.cells {
+            results.push(cell_result(plan, cell).await?);
+        }
+        let mut agents: BTreeMap<&AgentChoice, Vec<&CellResult>> = BTreeMap::new();
+        for result in &results {
+            agents.entry(&result.agent).or_default().push(result);
+        }
+        let mut agents: Vec<AgentResult> = agents
+            .into_iter()
+            .map(|(agent, results)| agent_result(agent, &results))
+            .collect();
+        let rate = |agent: &AgentResult| agent.pass_rate.unwrap_or_default();
+        agents.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+        Ok(Self { agents, results })
+    }
+
+    pub(super) fn print(&self, console: &Console) -> Result<(), CliError> {
+        let rows: Vec<_> = self.agents.iter().map(agent_row).collect();
+        let heading = [
+            "agent",
+            "passed",
+            "rate",
+            "95 % interval",
+            "time",
+            "corrections",
+            "cost",
+        ];
+        table::print(console, heading, &rows)?;
+        console.line("")?;
+        let mut tasks: Vec<&str> = Vec::new();
+        for result in &self.results {
+            if !tasks.contains(&result.task.as_str()) {
+                tasks.push(&result.task);
+            }
+        }
+        let rows = tasks.into_iter().flat_map(|task| {
+            self.agents.iter().map(move |agent| {
+                let name = if self
+                    .agents
+                    .first()
+                    .is_some_and(|first| first.agent == agent.agent)
+                {
+                    task
+                } else {
+                    ""
+                };
+                let of = self.of(&agent.agent, task);
+                let passed = of.iter().filter(|result| result.passed).count();
+                let reason = of.iter().find_map(|result| result.reason.as_deref());
+                [
+                    name.to_owned().into(),
+                    agent.agent.to_string().into(),
+                    format!("{passed} of {}", of.len()).into(),
+                    reason.unwrap_or_default().to_owned().into(),
+                ]
+            })
+        });
+        let rows: Vec<[table::Cell; 4]> = rows.collect();
+        table::print(console, ["task", "agent", "passed", "a reason"], &rows)?;
+        let open = self
+            .results
+            .iter()
+            .filter(|result| !result.is_done())
+            .count();
+        if open > 0 {
+            console.line(&format!(
+                "{STRONG}{open} of {} are not done{STRONG:#}: run the command again to continue",
+                self.results.len()
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn of(&self, agent: &AgentChoice, task: &str) -> Vec<&CellResult> {
+        let results = self.results.iter();
+        results
+            .filter(|result| result.agent == *agent && result.task == task)
+            .collect()
+    }
+}
+
+async fn cell_result(plan: &EvalPlan, cell: &Cell) -> Result<CellResult, CliError> {
+    let task = plan.store.task(cell.id).await?;
+    let attempts = plan.store.attempts(cell.id).await?;
+    let times = attempts.iter().filter_map(|attempt| {
+        let ended = attempt.ended_at?;
+        Some(Duration::from_millis(
+            ended.0.saturating_sub(attempt.started_at.0),
+        ))
+    });
+    let seconds = times.sum::<Duration>().as_secs_f64();
+    let corrections = plan.store.corrections(cell.id).await?.len();
+    let passed = task.status == TaskStatus::Completed && !task.unverified && !task.needs_review;
+    Ok(CellResult {
+        agent: cell.agent.clone(),
+        task: cell.task.clone(),
+        repeat: cell.repeat,
+        status: task.status,
+        passed,
+        reason: reason(&task, passed),
+        seconds,
+        corrections,
+        usage: task.usage,
+    })
+}
+
+/// Returns why a task that is done did not pass.
+fn reason(task: &Task, passed: bool) -> Option<String> {
+    match task.status {
+        TaskStatus::Pending | TaskStatus::InProgress => None,
+        TaskStatus::Completed if passed => None,
+        TaskStatus::Completed if task.unverified => Some("no tests".to_owned()),
+        TaskStatus::Completed => Some("the proof has warnings".to_owned()),
+        _ => {
+            let output = task.output.as_deref().unwrap_or_default();
+            let line = output.lines().next().unwrap_or_default();
+            Some(format!("{}: {line}", task.status))
+        }
+    }
+}
+
+fn agent_result(agent: &AgentChoice, results: &[&CellResult]) -> AgentResult {
+    let done: Vec<&&CellResult> = results.iter().filter(|result| result.is_done()).collect();
+    let passed = done.iter().filter(|result| result.passed).count();
+    let mut seconds: Vec<f64> = done.iter().map(|result| result.seconds).collect();
+    seconds.sort_by(f64::total_cmp);
+    let corrections: usize = done.iter().map(|result| result.corrections).sum();
+    let cost = done.iter().map(|result| result.usage.cost_usd);
+    let some = !done.is_empty();
+    AgentResult {
+        agent: agent.clone(),
+        passed,
+        done: done.len(),
+        total: results.len(),
+        pass_rate: some.then(|| passed as f64 / done.len() as f64),
+        interval: some.then(|| wilson(passed, done.len())),
+        cost_usd: if some { cost.sum() } else { None },
+        seconds: seconds.get(seconds.len() / 2).copied(),
+        corrections: some.then(|| corrections as f64 / done.len() as f64),
+    }
+}
+
+/// Returns Wilson's interval of a rate.
+fn wilson(passed: usize, total: usize) -> [f64; 2] {
+    let (n, rate) = (total as f64, passed as f64 / total as f64);
+    let center = rate + Z * Z / (2.0 * n);
+    let half = Z * (rate * (1.0 - rate) / n + Z * Z / (4.0 * n * n)).sqrt();
+    let scale = 1.0 + Z * Z / n;
+    [(center - half) / scale, (center + half) / scale].map(|bound| bound.clamp(0.0, 1.0))
+}
+
+fn agent_row(agent: &AgentResult) -> [table::Cell; 7] {
+    let percent = |rate: f64| format!("{:.0} %", rate * 100.0);
+    let unknown = || "unknown".to_owned();
+    [
+        agent.agent.to_string().into(),
+        format!("{} of {}", agent.passed, agent.done).into(),
+        agent.pass_rate.map(percent).unwrap_or_default().into(),
+        agent
+            .interval
+            .map(|[low, high]| format!("{} to {}", percent(low), percent(high)))
+            .unwrap_or_default()
+            .into(),
+        agent
+            .seconds
+            .map(|seconds| format!("{seconds:.1} s"))
+            .unwrap_or_default()
+            .into(),
+        agent
+            .corrections
+            .map(|rounds| format!("{rounds:.1}"))
+            .unwrap_or_default()
+            .into(),
+        agent
+            .cost_usd
+            .map_or_else(unknown, |cost| format!("${cost:.2}"))
+            .into(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wilson;
+
+    #[test]
+    fn interval_has_known_bounds() {
+        let rounded = |passed, total| wilson(passed, total).map(|bound| (bound * 1000.0).round());
+        assert_eq!(rounded(0, 10), [0.0, 278.0]);
+        assert_eq!(rounded(5, 10), [237.0, 763.0]);
+        assert_eq!(rounded(10, 10), [722.0, 1000.0]);
+    }
+}
