@@ -48,6 +48,7 @@ impl Subscription {
             task_id: self.task,
             after,
             limit,
+            ..EventFilter::default()
         }
     }
 }

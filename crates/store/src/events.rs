@@ -210,37 +210,63 @@ pub(crate) async fn last(db: &mut DbConnection) -> StoreResult<u64> {
     }
 }
 
+/// Reads events from either end of a range.
+struct PagedSql {
+    oldest: Sql,
+    newest: Sql,
+}
+
+macro_rules! paged {
+    ($only:literal) => {
+        PagedSql {
+            oldest: paged!($only, "ORDER BY seq LIMIT $3"),
+            newest: paged!($only, "ORDER BY seq DESC LIMIT $3"),
+        }
+    };
+    ($only:literal, $order:literal) => {
+        sql!(
+            "SELECT seq, at, body FROM event WHERE ",
+            $only,
+            "seq > $1 AND seq < $2 ",
+            $order
+        )
+    };
+}
+
 /// Reads events in the order of their sequence numbers.
 pub(crate) async fn read(
     db: &mut DbConnection,
     filter: &EventFilter,
 ) -> StoreResult<Vec<LoggedEvent>> {
-    const ALL: Sql = sql!("SELECT seq, at, body FROM event WHERE seq > $1 ORDER BY seq LIMIT $2");
-    const OF_PROJECT: Sql = sql!(
-        "SELECT seq, at, body FROM event WHERE project_id = $3 AND seq > $1 ORDER BY seq LIMIT $2"
-    );
-    const OF_TASK: Sql = sql!(
-        "SELECT seq, at, body FROM event WHERE task_id = $3 AND seq > $1 ORDER BY seq LIMIT $2"
-    );
-    const OF_BOTH: Sql = sql!(
-        "SELECT seq, at, body FROM event WHERE task_id = $3 AND project_id = $4 AND seq > $1 ",
-        "ORDER BY seq LIMIT $2"
-    );
-    let after = i64::try_from(filter.after).unwrap_or(i64::MAX);
+    const ALL: PagedSql = paged!("");
+    const OF_PROJECT: PagedSql = paged!("project_id = $4 AND ");
+    const OF_TASK: PagedSql = paged!("task_id = $4 AND ");
+    const OF_BOTH: PagedSql = paged!("task_id = $4 AND project_id = $5 AND ");
+    let number = |seq| i64::try_from(seq).unwrap_or(i64::MAX);
+    let before = filter.before.map_or(i64::MAX, number);
     let limit = page_size(filter.limit, MAX_PAGE);
-    let rows = match (filter.task_id, filter.project_id) {
-        (None, None) => db.fetch_all(ALL, args![after, limit]).await?,
+    let mut values = args![number(filter.after), before, limit];
+    let paged = match (filter.task_id, filter.project_id) {
+        (None, None) => ALL,
         (None, Some(project)) => {
-            db.fetch_all(OF_PROJECT, args![after, limit, project])
-                .await?
+            values.extend(args![project]);
+            OF_PROJECT
         }
-        (Some(task), None) => db.fetch_all(OF_TASK, args![after, limit, task]).await?,
+        (Some(task), None) => {
+            values.extend(args![task]);
+            OF_TASK
+        }
         (Some(task), Some(project)) => {
-            db.fetch_all(OF_BOTH, args![after, limit, task, project])
-                .await?
+            values.extend(args![task, project]);
+            OF_BOTH
         }
     };
-    rows.iter().map(event).collect()
+    if filter.before.is_none() {
+        let rows = db.fetch_all(paged.oldest, values).await?;
+        return rows.iter().map(event).collect();
+    }
+    let rows = db.fetch_all(paged.newest, values).await?;
+    rows.iter().rev().map(event).collect()
 }
 
 fn event(row: &Row) -> StoreResult<LoggedEvent> {

@@ -134,6 +134,8 @@ pub struct EventFilter {
     pub task_id: Option<TaskId>,
     /// Only messages after this number.
     pub after: u64,
+    /// Only messages before this number: the newest of them, oldest first.
+    pub before: Option<u64>,
     /// The maximum number of messages; zero selects the store's limit.
     pub limit: u32,
 }

@@ -2,6 +2,8 @@
 
 const BASE = '/api/v1';
 const PAGE_SIZE = 1000;
+// The most events that the server returns at once.
+export const EVENT_PAGE = 500;
 
 export class ApiError extends Error {
   constructor(status, body) {
@@ -105,7 +107,7 @@ export const api = {
   taskBlockers: (id) => get(`/tasks/${id}/blockers`),
   taskTraces: (id) => get(`/tasks/${id}/traces`),
   events: (after, values = {}) => get(`/events${query({ after, limit: PAGE_SIZE, ...values })}`),
-  taskEvents: (id, after) => get(`/tasks/${id}/events${query({ after, limit: PAGE_SIZE })}`),
+  taskEvents: (id, range) => get(`/tasks/${id}/events${query({ ...range, limit: EVENT_PAGE })}`),
   blockers: () => get('/blockers?open=true'),
   answer: (id, text) => post(`/blockers/${id}/answer`, { text }),
   approvals: () => get('/approvals?open=true'),

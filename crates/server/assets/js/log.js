@@ -1,6 +1,6 @@
-// The events of one task, stored and live: each once and in order.
+// The events of one task, stored and live: each once and in order. The newest are read first, older ones on request.
 
-import { api } from './api.js';
+import { EVENT_PAGE, api } from './api.js';
 
 export class TaskLog {
   // `onEvents(events, reset)` gets new events in order. If an event arrives late, `onEvents` gets all events again
@@ -14,6 +14,8 @@ export class TaskLog {
     this.catchingUp = null;
     this.buffered = [];
     this.loaded = false;
+    // The number of the oldest event that was read, if there may be older ones.
+    this.first = Number.MAX_SAFE_INTEGER;
   }
 
   // Adds an event from the feed. It is buffered until the stored events are loaded.
@@ -28,7 +30,19 @@ export class TaskLog {
     }
   }
 
-  // Reads all stored events after the last one read.
+  get hasEarlier() {
+    return this.first !== null;
+  }
+
+  // Reads the stored events before the first one read.
+  async readEarlier() {
+    const { events } = await api.taskEvents(this.task, { before: this.first });
+    this.first = events.length < EVENT_PAGE ? null : events[0].seq;
+    this.add(events);
+    return events;
+  }
+
+  // Reads the newest stored events at first, and then all after the last one read.
   catchUp() {
     this.catchingUp ??= this.fetchStored().finally(() => {
       this.catchingUp = null;
@@ -40,8 +54,12 @@ export class TaskLog {
   }
 
   async fetchStored() {
+    if (!this.loaded) {
+      const newest = await this.readEarlier();
+      this.lastRead = newest.at(-1)?.seq ?? 0;
+    }
     for (;;) {
-      const { events } = await api.taskEvents(this.task, this.lastRead);
+      const { events } = await api.taskEvents(this.task, { after: this.lastRead });
       if (events.length === 0) break;
       this.add(events);
       this.lastRead = events.at(-1).seq;

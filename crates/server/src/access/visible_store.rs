@@ -197,7 +197,12 @@ impl VisibleStore {
             events.extend(self.store.events(filter).await?);
         }
         events.sort_by_key(|event| event.seq);
-        events.truncate(page_size(filter.limit));
+        let surplus = events.len().saturating_sub(page_size(filter.limit));
+        if filter.before.is_some() {
+            events.drain(..surplus);
+        } else {
+            events.truncate(events.len() - surplus);
+        }
         Ok(events)
     }
 

@@ -19,6 +19,8 @@ pub(super) struct AfterQuery {
     /// Only events with a higher sequence number.
     #[serde(default)]
     after: u64,
+    /// Only events with a lower sequence number: the newest of them.
+    before: Option<u64>,
     /// Page size; at most 500.
     limit: Option<u32>,
 }
@@ -30,6 +32,8 @@ pub(super) struct EventQuery {
     /// Only events with a higher sequence number.
     #[serde(default)]
     after: u64,
+    /// Only events with a lower sequence number: the newest of them.
+    before: Option<u64>,
     /// Only entries of this project.
     #[param(value_type = Option<i64>)]
     project: Option<ProjectId>,
@@ -61,6 +65,7 @@ pub(super) async fn all(
             project_id: query.project,
             task_id: query.task,
             after: query.after,
+            before: query.before,
             limit: query.limit.unwrap_or(0),
         },
     )
@@ -80,6 +85,7 @@ pub(super) async fn of_task(
         EventFilter {
             task_id: Some(id),
             after: query.after,
+            before: query.before,
             limit: query.limit.unwrap_or(0),
             ..EventFilter::default()
         },

@@ -76,6 +76,18 @@ pub(super) async fn p14_events_are_read_from_any_seq(on: StoreUnderTest) -> Case
         let got: Vec<_> = got.into_iter().map(|event| event.message).collect();
         check!(got == sent[cut..], "after {cut} events");
     }
+    for cut in [1, 50, 97, sent.len()] {
+        let filter = EventFilter {
+            after: before,
+            before: Some(before + cut as u64 + 1),
+            limit: 50,
+            ..EventFilter::default()
+        };
+        let got = on.other.events(filter).await?.into_iter();
+        let got: Vec<_> = got.map(|event| event.message).collect();
+        let first = cut.saturating_sub(50);
+        check!(got == sent[first..cut], "the newest before event {cut}");
+    }
     let only = |project_id, task_id| EventFilter {
         project_id,
         task_id,

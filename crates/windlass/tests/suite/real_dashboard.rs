@@ -149,6 +149,11 @@ fn p14_real_browser_recovers_events_lost_by_connection() {
 }
 
 #[test]
+fn real_browser_opens_task_with_many_events() {
+    run_browser_script(&streaming(1_200, 0), "long-log.mjs");
+}
+
+#[test]
 fn p24_real_browser_renders_hostile_text_as_text() {
     let test = "printf '\\033[32mok <img src=x onerror=pwn()>\\033[0m\\n'; test -f done.txt";
     run_browser_script(&with_test_command(test, HOSTILE), "hostile.mjs");

@@ -268,6 +268,7 @@ impl EventLog for SimStore {
             let all = memory.events.iter();
             Ok(all
                 .filter(|event| event.seq > filter.after)
+                .filter(|event| filter.before.is_none_or(|before| event.seq < before))
                 .filter(|event| {
                     filter.task_id.is_none() || filter.task_id == event.message.task_id()
                 })

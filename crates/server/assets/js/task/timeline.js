@@ -33,19 +33,21 @@ function eventRow(event) {
 
 // A list that shows its newest entries, and older ones on request.
 class Rows {
-  constructor(make) {
+  // `log` can read events that are older than all entries.
+  constructor(make, log) {
     this.make = make;
+    this.log = log;
     this.rows = new Map();
     this.list = h('ol', { class: 'rows' });
-    this.older = h('button', { class: 'button plain', type: 'button', hidden: true, on: { click: () => this.showMore() } });
+    this.older = h('button', { class: 'button plain', type: 'button', hidden: true, on: { click: () => (this.hiddenItems.length ? this.showMore() : this.onEarlier()) } });
     this.hiddenItems = [];
   }
 
-  render(items) {
+  render(items, count = PAGE_SIZE) {
     this.rows.clear();
     fill(this.list);
-    this.hiddenItems = items.slice(0, Math.max(0, items.length - PAGE_SIZE));
-    for (const entry of items.slice(-PAGE_SIZE)) this.upsert(entry);
+    this.hiddenItems = items.slice(0, Math.max(0, items.length - count));
+    for (const entry of items.slice(-count)) this.upsert(entry);
     this.updateOlder();
   }
 
@@ -73,8 +75,8 @@ class Rows {
   }
 
   updateOlder() {
-    this.older.hidden = this.hiddenItems.length === 0;
-    this.older.textContent = `Show ${this.hiddenItems.length} earlier`;
+    this.older.hidden = this.hiddenItems.length === 0 && !this.log.hasEarlier;
+    this.older.textContent = this.hiddenItems.length ? `Show ${this.hiddenItems.length} earlier` : 'Show earlier events';
   }
 }
 
@@ -91,9 +93,17 @@ export function timeline({ id, log, model, task }) {
   const placeholder = () => (!log.loaded ? loading() : emptyState('clock', task()?.status === 'pending' ? 'Waiting for a worker' : 'No events yet',
     h('p', {}, 'Messages and tool calls of the agent appear here live.')));
 
+  // Reads older events, which renders all, and shows as many entries more.
+  const readEarlier = async () => {
+    const count = rows.rows.size + PAGE_SIZE;
+    await log.readEarlier();
+    rows.render(showAll ? log.events : model.items, count);
+  };
+
   const render = () => {
     const items = showAll ? log.events : model.items;
-    rows = new Rows(showAll ? eventRow : timelineItem);
+    rows = new Rows(showAll ? eventRow : timelineItem, log);
+    rows.onEarlier = () => readEarlier().catch(() => {});
     rows.list.dataset.showAll = showAll;
     rows.list.setAttribute('aria-label', showAll ? 'All events' : 'Timeline');
     fill(container, items.length ? [rows.older, rows.list] : placeholder());
