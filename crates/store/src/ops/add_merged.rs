@@ -22,7 +22,7 @@ struct NewTaskRow<'a> {
     kind: &'a str,
     agent: Option<&'a str>,
     idempotency_key: Option<&'a str>,
-    wish: Option<String>,
+    request: Option<String>,
     max_attempts: u32,
     tests: String,
     edits_tests: u8,
@@ -44,7 +44,7 @@ impl<'a> NewTaskRow<'a> {
             kind: new.kind.as_str(),
             agent: new.agent.as_deref(),
             idempotency_key: new.idempotency_key.as_deref(),
-            wish: match new.idempotency_key {
+            request: match new.idempotency_key {
                 Some(_) => Some(json(new)?),
                 None => None,
             },
@@ -76,10 +76,10 @@ pub(crate) async fn add_merged(
         "changed AS (INSERT INTO task (",
         new_columns!(),
         ") SELECT project_id, issue_id, title, description, 'pending', priority, workflow_step, kind, agent, ",
-        "idempotency_key, wish, max_attempts, tests, edits_tests, land, target, merges, agent_settings, now, now ",
+        "idempotency_key, request, max_attempts, tests, edits_tests, land, target, merges, agent_settings, now, now ",
         "FROM clock, json_to_recordset(CAST($5 AS JSON)) AS new (project_id BIGINT, issue_id BIGINT, title TEXT, ",
         "description TEXT, priority BIGINT, workflow_step BIGINT, kind TEXT, agent TEXT, idempotency_key TEXT, ",
-        "wish TEXT, max_attempts BIGINT, tests TEXT, edits_tests BIGINT, land BIGINT, target TEXT, merges BIGINT, ",
+        "request TEXT, max_attempts BIGINT, tests TEXT, edits_tests BIGINT, land BIGINT, target TEXT, merges BIGINT, ",
         "agent_settings TEXT) ON CONFLICT (idempotency_key) DO NOTHING RETURNING task.*)"
     );
     let rows = tasks.iter().map(|new| NewTaskRow::new(new));
