@@ -1,8 +1,8 @@
 //! Measures how fast tasks are added, claimed and finished, compared with bare inserts into the same database.
 //!
-//! Run `cargo bench -p windlass-store`, or for one database `cargo bench -p windlass-store -- sqlite`. The
-//! writes reach the disk: PostgreSQL runs with `fsync` on. The last column is the ratio to bare inserts by as
-//! many clients (on SQLite, which has one writer, by one client).
+//! Run `cargo bench -p windlass-store`, or for one database `cargo bench -p windlass-store -- sqlite`. With `growth`, it
+//! measures claims with more and more waiting tasks instead. The writes reach the disk: PostgreSQL runs with `fsync` on.
+//! The last column is the ratio to bare inserts by as many clients (on SQLite, which has one writer, by one client).
 
 #![expect(
     clippy::unwrap_used,
@@ -28,19 +28,26 @@ use windlass_tasks::{Claim, NewProject, NewTask, Outcome, ProjectId, TaskStore};
 const CLIENTS: [usize; 2] = [1, 16];
 const PENDING: usize = 100_000;
 const CLAIMS: usize = 2_000;
+/// How many tasks wait, for the growth of a claim.
+const GROWTH: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
+const GROWTH_CLAIMS: usize = 300;
 
 fn main() {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let only: Vec<String> = std::env::args().skip(1).collect();
+    let growth = only.iter().any(|only| only == "growth");
     let wanted = |name: &str| {
         !only
             .iter()
-            .any(|only| !only.starts_with('-') && only != name)
+            .any(|only| !only.starts_with('-') && only != name && only != "growth")
     };
     runtime.block_on(async {
-        if wanted("sqlite") {
+        if wanted("sqlite") && growth {
+            let path = dir.path().join("growth.db");
+            grow("SQLite", &format!("sqlite:{}", path.display())).await;
+        } else if wanted("sqlite") {
             let bare = bare_sqlite(&dir.path().join("bare.db")).await;
             println!("SQLite: bare inserts                    {bare:>9.0} /s   1.00");
             let url = format!("sqlite:{}/windlass.db", dir.path().display());
@@ -51,6 +58,10 @@ fn main() {
             let cluster = cluster::Cluster::start("bench", &settings);
             let database = cluster.database().await;
             let url = cluster.url(&database);
+            if growth {
+                grow("PostgreSQL", &url).await;
+                return;
+            }
             let mut bare = [0.0; 2];
             for (bare, clients) in bare.iter_mut().zip(CLIENTS) {
                 *bare = bare_postgres(&cluster, &database, clients).await;
@@ -144,17 +155,47 @@ async fn measure(name: &str, url: &str, bare: [f64; 2]) {
         let many = vec![NewTask::new(project, "sell tea"); 1_000];
         store.enqueue(many).await.unwrap();
     }
-    let mut claims = Vec::with_capacity(CLAIMS);
-    let clock = SystemClock::new();
-    for _ in 0..CLAIMS {
-        let before = clock.elapsed();
-        store.claim(any()).await.unwrap().unwrap();
-        claims.push(clock.elapsed() - before);
-    }
+    let mut claims = claim_times(&store, CLAIMS).await;
     print_percentiles(
         &format!("{name}: a claim with {PENDING} waiting"),
         &mut claims,
     );
+}
+
+/// Measures claims while more and more tasks wait.
+async fn grow(name: &str, url: &str) {
+    let store = windlass_store::open(url).await.unwrap();
+    let root = "/home/me/shop".into();
+    let project = NewProject {
+        name: "shop".to_owned(),
+        root,
+    };
+    let project = store.add_project(project).await.unwrap().id;
+    let mut waiting = 0;
+    for count in GROWTH {
+        while waiting < count {
+            let many = vec![NewTask::new(project, "sell tea"); 1_000];
+            store.enqueue(many).await.unwrap();
+            waiting += 1_000;
+        }
+        let mut claims = claim_times(&store, GROWTH_CLAIMS).await;
+        waiting -= GROWTH_CLAIMS;
+        print_percentiles(
+            &format!("{name}: a claim with {count} waiting"),
+            &mut claims,
+        );
+    }
+}
+
+async fn claim_times(store: &Arc<dyn TaskStore>, count: usize) -> Vec<Duration> {
+    let clock = SystemClock::new();
+    let mut times = Vec::with_capacity(count);
+    for _ in 0..count {
+        let before = clock.elapsed();
+        store.claim(any()).await.unwrap().unwrap();
+        times.push(clock.elapsed() - before);
+    }
+    times
 }
 
 /// Runs loops that claim a task and complete it without any work.

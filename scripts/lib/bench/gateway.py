@@ -53,7 +53,7 @@ def direct(bench, upstream):
     return Contender("direct", upstream, "scripted", "scripted")
 
 
-def windlass(bench, upstream, name="gateway"):
+def windlass(bench, upstream, name="gateway", wrapper=()):
     program = bench.windlass()
     project, config, database = (bench.dir / f"{name}{end}" for end in ("", ".toml", ".db"))
     bench.run(["git", "init", "-q", project])
@@ -62,7 +62,7 @@ def windlass(bench, upstream, name="gateway"):
         f'api_key_env = "UPSTREAM_KEY"\n[gateway]\nconcurrency = 2000\n[store]\nurl = "sqlite:{database}"\n'
     )
     process = bench.start(
-        [program, "--config", config, "serve", "--listen", "127.0.0.1:0", "--no-worker"],
+        [*wrapper, program, "--config", config, "serve", "--listen", "127.0.0.1:0", "--no-worker"],
         core=GATEWAY_CORE,
         cwd=project,
         env=bench.environment(UPSTREAM_KEY="scripted"),
@@ -98,9 +98,9 @@ def saturate(bench, contender, stream):
     contender.note(f"{kind} cpu", (after - before) * 1000 / count if contender.process and count else None)
 
 
-def at_rate(bench, load, contender, stream):
+def at_rate(bench, load, contender, stream, rate=RATE, seconds=RATE_SECONDS):
     """Sends requests at a fixed rate, and notes how long they take."""
-    command = [load, "rate", contender.url, contender.token, contender.model, str(stream).lower(), RATE, RATE_SECONDS]
+    command = [load, "rate", contender.url, contender.token, contender.model, str(stream).lower(), rate, seconds]
     headers = "".join(f"{name}: {value}\r\n" for name, value in contender.headers)
     env = bench.environment(LOAD_HEADERS=headers)
     try:

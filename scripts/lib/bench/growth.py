@@ -1,18 +1,23 @@
 """How costs grow: one curve per question, as a picture and a table."""
 
 import re
+import sqlite3
 import subprocess
 import time
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 from . import chart, gateway, machine, start
 from .index import cpu
 from .report import Table, number
+from .task import Project
 
 STREAMS = [1, 10, 100, 1_000]
 TASKS = [1_000, 10_000, 100_000]
 FILES = [1_000, 10_000, 100_000]
+EVENTS = [100, 1_000, 10_000, 100_000]
+AT_ONCE = [1, 10, 50, 200]
 # Longer than the measurement takes.
 STREAM_PACE_MS = 10_000
 
@@ -21,6 +26,9 @@ def run(bench):
     bench.wait_until_quiet()
     yield from show(bench, "streams", "Memory with open streams", "open streams", "MB", streams(bench))
     yield from show(bench, "tasks", "Reading tasks", "tasks in the store", "ms", tasks(bench))
+    yield from show(bench, "claims", "A claim", "waiting tasks", "ms", claims(bench))
+    yield from show(bench, "events", "Opening a task in the dashboard", "events of the task", "ms", events(bench))
+    yield from show(bench, "at-once", "Tasks at once in one worker", "tasks", "ms per task", at_once(bench))
     yield from show(bench, "files", "Code index", "files", "CPU seconds", files(bench))
 
 
@@ -57,23 +65,82 @@ def streams(bench):
 
 def tasks(bench):
     """Returns how long lists of tasks take, over the command line and over HTTP."""
-    program = bench.windlass()
     listed, board = [], []
     for count in TASKS:
-        project, config, database = (bench.dir / f"tasks-{count}{end}" for end in ("", ".toml", ".db"))
-        bench.run(["git", "init", "-q", project])
-        config.write_text(f'[store]\nurl = "sqlite:{database}"\n')
-        bench.run([program, "--config", config, "task", "add", "Sell tea"], cwd=project)
-        start.fill(database, count)
-        listed.append((count, best(lambda: bench.run([program, "--config", config, "task", "list"], cwd=project))))
-        serve = [program, "--config", config, "serve", "--listen", "127.0.0.1:0", "--no-worker"]
-        server = bench.start(serve, cwd=project)
-        url = machine.wait_for(server, lambda log: re.search(r"http://127\.0\.0\.1:\d+", log))[0]
-        token = next(Path(bench.home).rglob("server-token")).read_text().strip()
-        request = urllib.request.Request(f"{url}/api/v1/tasks", headers={"authorization": f"Bearer {token}"})
-        board.append((count, best(lambda: urllib.request.urlopen(request).read())))
-        bench.stop(server)
+        store = Store(bench, f"tasks-{count}")
+        start.fill(store.database, count)
+        listed.append((count, best(lambda: bench.run([*store.command, "task", "list"], cwd=store.project))))
+        with store.serve() as get:
+            board.append((count, best(lambda: get("/tasks"))))
     return {"task list": listed, "first page of the board": board}
+
+
+def claims(bench):
+    """Returns how long a claim takes while tasks wait."""
+    curves = {}
+    for line in bench.cargo("bench", "-q", "-p", "windlass-store", "--", "growth").splitlines():
+        found = re.match(r"(\w+): a claim with (\d+) waiting: p50 ([\d.]+) ms, p99 ([\d.]+) ms", line)
+        for name, value in (("p50", found[3]), ("p99", found[4])) if found else ():
+            curves.setdefault(f"{found[1]}, {name}", []).append((int(found[2]), float(value)))
+    return curves
+
+
+def events(bench):
+    """Returns how long the requests take that the dashboard makes to open a task."""
+    opened = []
+    for count in EVENTS:
+        store = Store(bench, f"events-{count}")
+        database = sqlite3.connect(store.database)
+        first, body = database.execute("SELECT max(seq), body FROM event").fetchone()
+        rows = ((first + number, body) for number in range(1, count + 1))
+        database.executemany("INSERT INTO event (seq, at, project_id, task_id, body) VALUES (?, 0, 1, 1, ?)", rows)
+        database.execute("UPDATE counter SET value = ? WHERE name = 'event'", (first + count,))
+        database.commit()
+        database.close()
+        with store.serve() as get:
+            opened.append((count, best(lambda: (get("/tasks/1"), get("/tasks/1/events")))))
+    return {"task and its events": opened}
+
+
+def at_once(bench):
+    """Returns how long a task takes while others run in the same process."""
+    project = Project(bench, "at-once")
+    times = []
+    for count in AT_ONCE:
+        worker = project.prepare("bubblewrap", f"{count} at once", count)
+        worker[-1] = str(count)
+        started = time.monotonic()
+        bench.run(worker, cwd=project.path, env=project.env)
+        times.append((count, (time.monotonic() - started) * 1000 / count))
+    return {"windlass worker": times}
+
+
+class Store:
+    """A store with one task."""
+
+    def __init__(self, bench, name):
+        self.bench = bench
+        self.project, config, self.database = (bench.dir / f"{name}{end}" for end in ("", ".toml", ".db"))
+        bench.run(["git", "init", "-q", self.project])
+        config.write_text(f'[store]\nurl = "sqlite:{self.database}"\n')
+        self.command = [bench.windlass(), "--config", config]
+        bench.run([*self.command, "task", "add", "Sell tea"], cwd=self.project)
+
+    @contextmanager
+    def serve(self):
+        """Runs a server, and returns what asks its API."""
+        server = self.bench.start(
+            [*self.command, "serve", "--listen", "127.0.0.1:0", "--no-worker"], cwd=self.project
+        )
+        url = machine.wait_for(server, lambda log: re.search(r"http://127\.0\.0\.1:\d+", log))[0]
+        token = next(Path(self.bench.home).rglob("server-token")).read_text().strip()
+
+        def get(path):
+            headers = {"authorization": f"Bearer {token}"}
+            return urllib.request.urlopen(urllib.request.Request(f"{url}/api/v1{path}", headers=headers)).read()
+
+        yield get
+        self.bench.stop(server)
 
 
 def files(bench):

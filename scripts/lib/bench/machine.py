@@ -22,10 +22,11 @@ class Problem(Exception):
 class Bench:
     """One run: its options, its temporary directory and the processes that it started."""
 
-    def __init__(self, root, rounds, busy, binary):
+    def __init__(self, root, rounds, busy, binary, write=False):
         self.root = root
         self.rounds = rounds
         self.busy = busy
+        self.write = write
         self.binary = binary
         self.cache = root / ".cache" / "bench"
         self.target = Path(os.environ.get("CARGO_TARGET_DIR") or root / "target")

@@ -121,6 +121,11 @@ class Project:
 
     def work(self, mechanism, number):
         """Returns the milliseconds and CPU milliseconds of a task of a worker."""
+        worker = self.prepare(mechanism, number, TASKS)
+        return timed(lambda: self.bench.run(worker, cwd=self.path, env=self.env))
+
+    def prepare(self, mechanism, number, tasks):
+        """Adds tasks, and returns the command that does them."""
         config = self.bench.dir / f"{self.name}-{mechanism}.toml"
         config.write_text(
             f'default_agent = "player"\n[agents.player]\nbackend = "mock"\nscript = "{self.script}"\n'
@@ -128,10 +133,17 @@ class Project:
             '[tests]\ncommand = ["sh", "-c", "test -f done.txt"]\n'
         )
         command = [self.program, "--config", config]
-        for task in range(TASKS):
+        for task in range(tasks):
             self.bench.run([*command, "task", "add", f"Task {number}.{task}"], cwd=self.path, env=self.env)
-        worker = [*command, "worker", "--once", "--concurrency", "1"]
-        return timed(lambda: self.bench.run(worker, cwd=self.path, env=self.env))
+        return [*command, "worker", "--once", "--concurrency", "1"]
+
+    def processes(self, tasks):
+        """Returns how many programs a worker starts that does this many tasks."""
+        worker = self.prepare("bubblewrap", f"{tasks} traced", tasks)
+        trace = self.bench.dir / "trace"
+        traced = ["strace", "-f", "-qq", "-o", trace, "-e", "trace=execve", *worker]
+        self.bench.run(traced, cwd=self.path, env=self.env)
+        return sum(" = 0" in line for line in trace.read_text().splitlines())
 
 
 def timed(work):
