@@ -8,7 +8,7 @@ use super::task_harness::{INSTANT, TaskHarness};
 
 /// Checks a value against a definition in `docs/output.schema.json`.
 #[track_caller]
-fn check(name: &str, value: &Value) {
+pub(crate) fn check(name: &str, value: &Value) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/output.schema.json");
     let mut schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     assert!(schema["$defs"].get(name).is_some(), "{name} is not defined");
@@ -37,6 +37,7 @@ fn tasks_have_one_shape() {
     check("tasks", &done);
     assert_eq!(done[0]["status"], "completed");
     check("traces", &harness.json(&["trace", "--json"]));
+    check("usage_rows", &harness.json(&["usage", "--json"]));
     check(
         "merge",
         &harness.json(&["task", "merge", "1", "--accept", "--json"]),
