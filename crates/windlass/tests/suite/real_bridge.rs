@@ -122,6 +122,7 @@ fn usage() -> Value {
 
 fn editing() -> Value {
     json!([
+        { "answer": [{ "read_file": { "path": "notes.txt" } }], "usage": usage() },
         { "answer": [{ "edit_file": { "path": "notes.txt", "old": "two", "new": "three" } }], "usage": usage() },
         { "answer": [{ "text": "Done." }], "usage": usage(), "or_more": true },
     ])
