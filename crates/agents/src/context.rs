@@ -8,6 +8,8 @@ use std::time::Duration;
 use windlass_core::{Clock, SecretString, SystemClock};
 use windlass_sandbox::Sandbox;
 
+use crate::bridge::ModelBridge;
+
 /// Looks up a secret by the name of its environment variable.
 type SecretLookup = dyn Fn(&str) -> Option<SecretString> + Send + Sync;
 
@@ -23,6 +25,7 @@ pub struct AgentContext {
     dir: Option<PathBuf>,
     clock: Arc<dyn Clock>,
     idle_timeout: Duration,
+    bridge: Option<Arc<dyn ModelBridge>>,
 }
 
 impl AgentContext {
@@ -43,6 +46,7 @@ impl AgentContext {
             dir: None,
             clock: Arc::new(SystemClock::new()),
             idle_timeout: DEFAULT_IDLE_TIMEOUT,
+            bridge: None,
         }
     }
 
@@ -65,6 +69,13 @@ impl AgentContext {
     #[must_use]
     pub fn with_idle_timeout(mut self, idle_timeout: Duration) -> Self {
         self.idle_timeout = idle_timeout;
+        self
+    }
+
+    /// Lets agents call their providers through this bridge.
+    #[must_use]
+    pub fn with_bridge(mut self, bridge: Arc<dyn ModelBridge>) -> Self {
+        self.bridge = Some(bridge);
         self
     }
 
@@ -96,6 +107,11 @@ impl AgentContext {
     /// Returns how long an agent process waits for the next prompt.
     pub(crate) fn idle_timeout(&self) -> Duration {
         self.idle_timeout
+    }
+
+    /// Returns the bridge through which agents call their providers.
+    pub(crate) fn bridge(&self) -> Option<&Arc<dyn ModelBridge>> {
+        self.bridge.as_ref()
     }
 
     /// Returns the working directory of sessions that do not name one.

@@ -28,6 +28,7 @@
 
 #[cfg(feature = "acp")]
 pub mod acp;
+pub mod bridge;
 pub mod cli;
 pub mod composite;
 mod context;

@@ -12,8 +12,9 @@ pub(crate) fn restrict(
     profile: Profile,
     program: &AgentProgram,
     settings: &ProgramSettings,
+    endpoint: Option<&str>,
 ) -> Result<Profile> {
-    let own = own_hosts(program, settings)?;
+    let own = own_hosts(program, settings, endpoint)?;
     profile
         .network_setting(settings.network.as_ref(), own)
         .map_err(network_error)
@@ -21,8 +22,12 @@ pub(crate) fn restrict(
 
 /// Returns the hosts that an agent reaches without a setting: its endpoint or its provider, and servers that
 /// variables such as `OPENAI_BASE_URL` select.
-fn own_hosts(program: &AgentProgram, settings: &ProgramSettings) -> Result<Vec<HostRule>> {
-    let mut rules = match &settings.endpoint {
+fn own_hosts(
+    program: &AgentProgram,
+    settings: &ProgramSettings,
+    endpoint: Option<&str>,
+) -> Result<Vec<HostRule>> {
+    let mut rules = match endpoint {
         Some(url) => vec![
             HostRule::for_url(url).map_err(|error| Error::config("endpoint", error.to_string()))?,
         ],
@@ -57,7 +62,7 @@ mod tests {
 
     fn shown(program: &AgentProgram, config: serde_json::Value) -> Vec<String> {
         let settings = ProgramSettings::from_value(&config).unwrap();
-        let rules = own_hosts(program, &settings).unwrap();
+        let rules = own_hosts(program, &settings, settings.endpoint.as_deref()).unwrap();
         rules.iter().map(ToString::to_string).collect()
     }
 

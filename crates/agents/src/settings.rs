@@ -10,6 +10,8 @@ use windlass_core::registry::parse_config;
 use windlass_core::{Error, NetworkSetting, Permissions, Result};
 use windlass_sandbox::HostRule;
 
+use crate::bridge::BridgeMode;
+
 /// Settings of one agent. Keys of other kinds of agents are accepted and ignored.
 #[derive(Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
@@ -55,6 +57,10 @@ pub struct ProgramSettings {
     pub endpoint: Option<String>,
     /// The environment variable that holds the endpoint's API key.
     pub api_key_env: Option<String>,
+    /// Whether the agent calls its provider through the bridge.
+    pub bridge: BridgeMode,
+    /// The configured name of the agent.
+    pub name: Option<String>,
 }
 
 impl ProgramSettings {

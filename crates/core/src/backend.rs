@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::permission::{PermissionPolicy, PermissionRule, Permissions, SessionApprover};
 use crate::{
     AgentEvent, DirAccess, EditMode, Error, McpServer, Prompt, Result, SessionId, ToolKind,
+    WorkLabel,
 };
 
 /// An implementation of an agent.
@@ -228,6 +229,8 @@ pub struct SessionOptions {
     pub once: bool,
     /// Whether a model gets no tools, so that its first answer ends the turn. An agent with its own tools ignores it.
     pub without_tools: bool,
+    /// The work that the session belongs to.
+    pub work: WorkLabel,
 }
 
 impl SessionOptions {

@@ -67,6 +67,7 @@ pub mod structured;
 mod tool;
 mod trace;
 mod usage;
+mod work_label;
 
 pub use backend::{
     AgentBackend, BackendEvent, Capabilities, EventStream, SessionOptions, ready_events,
@@ -99,3 +100,4 @@ pub use structured::{
 pub use tool::{Tool, ToolKind, ToolOutput, ToolSpec, Toolbox};
 pub use trace::{TraceCollector, TraceError, TraceNode, TurnDiagnostics, TurnTrace};
 pub use usage::Usage;
+pub use work_label::WorkLabel;

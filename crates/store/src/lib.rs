@@ -51,7 +51,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_core::LeaseClock;
-use windlass_tasks::{AccessStore, StoreError, StoreResult, TaskStore};
+use windlass_tasks::{AccessStore, ModelCalls, StoreError, StoreResult, TaskStore};
 
 pub use lease_clock::ManualClock;
 pub use pools::ClockSkew;
@@ -95,6 +95,8 @@ pub struct OpenStore {
     pub tasks: Arc<dyn TaskStore>,
     /// Tokens and sessions of servers.
     pub access: Arc<dyn AccessStore>,
+    /// The model calls of agents.
+    pub calls: Arc<dyn ModelCalls>,
 }
 
 impl OpenStore {
@@ -102,7 +104,8 @@ impl OpenStore {
         let store = Arc::new(store);
         Self {
             tasks: Arc::clone(&store) as _,
-            access: store,
+            access: Arc::clone(&store) as _,
+            calls: store,
         }
     }
 }

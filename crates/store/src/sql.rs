@@ -8,8 +8,9 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 use windlass_tasks::{
-    ApprovalId, BlockerId, IssueId, LandingId, LandingToken, MessageId, NotificationId, ProjectId,
-    PushId, ReviewId, ScheduleId, StoreError, StoreResult, TaskId, TokenId,
+    ApprovalId, BlockerId, IssueId, LandingId, LandingToken, MessageId, ModelCallId,
+    NotificationId, ProjectId, PushId, ReviewId, ScheduleId, StoreError, StoreResult, TaskId,
+    TokenId,
 };
 
 /// A statement in both dialects.
@@ -119,6 +120,7 @@ id_args![
     LandingId,
     LandingToken,
     MessageId,
+    ModelCallId,
     NotificationId,
     ProjectId,
     PushId,

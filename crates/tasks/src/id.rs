@@ -71,6 +71,8 @@ ids! {
     pub struct NotificationId(i64);
     /// The id of a schedule.
     pub struct ScheduleId(i64);
+    /// The id of a model call.
+    pub struct ModelCallId(i64);
     /// The id of an access token.
     pub struct TokenId(i64);
 }

@@ -20,6 +20,7 @@ mod id;
 mod landing;
 mod landing_site;
 mod message;
+mod model_call;
 mod note;
 mod notification;
 mod project;
@@ -55,8 +56,8 @@ pub use context::{ContextSource, RelatedFile, RelatedSymbol, TaskContext};
 pub use diff_lines::{DiffLines, PlacedLine, placed_lines, unquote_git_path};
 pub use id::{
     ApprovalId, AttemptNumber, AttemptRef, BlockerId, CorrectionId, InvalidId, IssueId, LandingId,
-    LandingToken, MessageId, NotificationId, ProjectId, PushId, ReviewId, ScheduleId, TaskId,
-    TestResultId, TokenId,
+    LandingToken, MessageId, ModelCallId, NotificationId, ProjectId, PushId, ReviewId, ScheduleId,
+    TaskId, TestResultId, TokenId,
 };
 pub use landing::{
     ClaimedLandings, Landed, Landing, LandingClaim, LandingFilter, LandingOutcome, LandingState,
@@ -66,6 +67,10 @@ pub use landing_site::{
     AdvanceResult, LandingCopy, LandingSite, LandingStrategy, MergeRequest, MergeResult,
 };
 pub use message::{AgentMessage, MAX_MESSAGE_BYTES, MAX_WAITING_MESSAGES};
+pub use model_call::{
+    CallAdmission, CallLabels, CallStatus, CallTokens, ModelCallEnd, NewModelCall, SpendLimit,
+    SpendScope, UsageKey, UsageQuery, UsageTotal,
+};
 pub use note::{TestNote, TestNoteKind};
 pub use notification::{
     Channel, FollowStep, NewNotification, Notification, NotificationClaim, NotificationEnd,
@@ -83,9 +88,9 @@ pub use review::{
 pub use schedule::{DueRun, MAX_SCHEDULES, NewSchedule, Schedule};
 pub use steering::{MAX_NOTE_BYTES, MAX_PAUSE_REASON_BYTES, TaskEdit, WorkerPause};
 pub use store::{
-    Approvals, AttemptRecords, Blockers, EventLog, Landings, Leases, Notifications, Projects,
-    Pushes, Reviews, Schedules, Stacks, Steering, StoreError, StoreFuture, StoreResult, TakeOver,
-    TaskQueue, TaskStore, Traces,
+    Approvals, AttemptRecords, Blockers, EventLog, Landings, Leases, ModelCalls, Notifications,
+    Projects, Pushes, Reviews, Schedules, Stacks, Steering, StoreError, StoreFuture, StoreResult,
+    TakeOver, TaskQueue, TaskStore, Traces,
 };
 pub use task::{
     ATTEMPT_LIMIT, Dependency, Enqueued, MAX_ATTEMPTS, NewTask, Task, TaskFilter, TaskStatus,

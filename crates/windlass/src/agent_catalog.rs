@@ -12,6 +12,7 @@ use windlass_runner::AgentResolver;
 use windlass_tasks::{Task, WorkerKind};
 
 use crate::config::{self, AgentConfig, CompositeSettings, Config};
+use crate::registry;
 
 /// Maximum number of cached agents. A client can request any agent with any model, and so any number of names.
 const MAX_CACHED: usize = 256;
@@ -121,7 +122,7 @@ impl AgentCatalog {
                 ..defaults
             }));
         }
-        let created = self.registry.create(&agent.backend, &agent.table());
+        let created = self.registry.create(&agent.backend, &settings_table(agent));
         let handle = created.map_err(|error| match error {
             Error::Config { key, problem } => {
                 Error::config(format!("agents.{}.{key}", agent.name), problem)
@@ -262,6 +263,16 @@ fn apply(settings: &windlass_tasks::AgentSettings, agent: &mut AgentConfig) {
 
 fn invalid_input(error: config::Error) -> Error {
     Error::InvalidInput(error.to_string())
+}
+
+/// Returns the settings that the backend receives. A program also gets the agent's name, under which its model calls are
+/// counted.
+fn settings_table(agent: &AgentConfig) -> Value {
+    let mut table = agent.table();
+    if registry::local_backends().any(|name| name == agent.backend) {
+        table["name"] = agent.name.as_str().into();
+    }
+    table
 }
 
 #[cfg(test)]

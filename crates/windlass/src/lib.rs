@@ -8,6 +8,7 @@ pub mod cli;
 pub mod config;
 mod git_history;
 mod git_settings;
+mod model_bridge;
 mod model_catalog;
 mod person_agent;
 mod proof_file;

@@ -79,6 +79,7 @@ mod dispatch;
 mod error;
 mod event;
 mod frame;
+mod frame_text;
 mod gemini;
 mod json;
 mod lenient;
@@ -98,12 +99,16 @@ mod stream;
 mod time;
 mod tool;
 mod tool_calls;
+mod usage_reader;
 
 pub use codec::ResponseStyle;
 pub use dialect::Dialect;
 pub use error::{ErrorKind, ModelError, WireError};
 pub use event::{ModelEvent, StopReason, TokenUsage};
 pub use frame::{Framing, MAX_EVENT_BYTES};
+pub use frame_text::{
+    FramePart, TextChannel, ends_texts, frame_parts, replace_parts, split_frames,
+};
 pub use json::MAX_DEPTH;
 pub use message::{Image, ImageSource, Message, Part, Reasoning, Role, Text, ToolResult};
 pub use opaque::{Extra, Opaque};
@@ -117,3 +122,4 @@ pub use time::rfc3339;
 pub use tool::{
     FreeformTool, FunctionTool, Grammar, ToolCall, ToolChoice, ToolDefinition, ToolInputKind,
 };
+pub use usage_reader::{ReportedUsage, UsageReader};

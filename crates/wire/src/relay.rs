@@ -54,7 +54,7 @@ impl StreamRelay {
         });
         let all = joined.as_deref().unwrap_or(bytes);
         let (mut start, mut searched) = (0, self.searched);
-        while let Some(end) = self.frame_end(&all[start..], searched) {
+        while let Some(end) = frame_end(self.dialect.framing(), &all[start..], searched) {
             self.frame(&all[start..start + end], false, &mut out);
             start += end;
             searched = 0;
@@ -90,20 +90,6 @@ impl StreamRelay {
             out.events.retain(is_relevant);
         }
         Ok(out)
-    }
-
-    /// Returns the end of the first complete frame. It is not within the bytes that were searched before.
-    fn frame_end(&self, bytes: &[u8], searched: usize) -> Option<usize> {
-        let mut ends = memchr::memchr_iter(b'\n', &bytes[searched..]).map(|at| searched + at);
-        if self.dialect.framing() == Framing::Lines {
-            return ends.next().map(|at| at + 1);
-        }
-        // An empty line ends a frame; lines end with `\n` or `\r\n`.
-        ends.find_map(|at| match &bytes[at + 1..] {
-            [b'\n', ..] => Some(at + 2),
-            [b'\r', b'\n', ..] => Some(at + 3),
-            _ => None,
-        })
     }
 
     /// Relays a frame. The last one is always decoded, because it may be incomplete.
@@ -156,12 +142,26 @@ impl StreamRelay {
     }
 }
 
+/// Returns the end of the first complete frame. It is not within the bytes that were searched before.
+pub(crate) fn frame_end(framing: Framing, bytes: &[u8], searched: usize) -> Option<usize> {
+    let mut ends = memchr::memchr_iter(b'\n', &bytes[searched..]).map(|at| searched + at);
+    if framing == Framing::Lines {
+        return ends.next().map(|at| at + 1);
+    }
+    // An empty line ends a frame; lines end with `\n` or `\r\n`.
+    ends.find_map(|at| match &bytes[at + 1..] {
+        [b'\n', ..] => Some(at + 2),
+        [b'\r', b'\n', ..] => Some(at + 3),
+        _ => None,
+    })
+}
+
 fn is_relevant(event: &ModelEvent) -> bool {
     matches!(event, ModelEvent::Usage(_)) || event.is_terminal()
 }
 
 /// Returns the name and the data of a server-sent event, if it has data.
-fn sse_fields(frame: &[u8]) -> (&[u8], Option<Cow<'_, [u8]>>) {
+pub(crate) fn sse_fields(frame: &[u8]) -> (&[u8], Option<Cow<'_, [u8]>>) {
     let (mut name, mut data) = (&b""[..], None::<Cow<'_, [u8]>>);
     for line in frame.split(|byte| *byte == b'\n') {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -187,7 +187,7 @@ fn sse_fields(frame: &[u8]) -> (&[u8], Option<Cow<'_, [u8]>>) {
 }
 
 /// Returns the first two bytes of the value of a key, without spaces before it.
-fn value_start<'d>(data: &'d [u8], key: &[u8]) -> Option<&'d [u8]> {
+pub(crate) fn value_start<'d>(data: &'d [u8], key: &[u8]) -> Option<&'d [u8]> {
     let after = &data[memmem::find(data, key)? + key.len()..];
     let value = after
         .trim_ascii_start()

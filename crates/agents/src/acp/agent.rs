@@ -20,7 +20,8 @@ use super::preset::{LaunchConfig, LaunchContext, Preset};
 use super::session::{AcpSession, ProcessKey, SessionLocation};
 use super::session_config::{self, OfferedOptions, RequestedOptions};
 use super::{installation, resume_guard};
-use crate::program::launch::{self, Launch};
+use crate::program::launch::Launch;
+use crate::program::model_access::ModelAccess;
 use crate::program::pool::{Pool, PoolLimits};
 use crate::program::processes::Processes;
 use crate::program::state_dirs::StateDirs;
@@ -85,6 +86,7 @@ impl AcpAgent {
             access: options.effective_access(self.settings.permissions.as_ref()),
             readable: options.readable.clone(),
             servers: options.mcp_servers.clone(),
+            work: options.work.clone(),
         }
     }
 
@@ -137,13 +139,14 @@ impl AcpAgent {
     pub(super) async fn start(&self, key: &ProcessKey) -> Result<Connection> {
         let preset = self.preset;
         let program = installation::find(preset, &self.settings, &self.context)?;
-        let keys = launch::api_keys(preset.program, &self.settings, &self.context)?;
+        let (settings, context) = (&self.settings, &self.context);
+        let model_access = ModelAccess::open(preset.program, settings, context, &key.work)?;
         let model = key.model.as_deref().or(self.settings.model.as_deref());
         let dirs = StateDirs::new(preset.program, &self.settings, &self.context);
         let default_state_dir = dirs.dirs.first().filter(|_| dirs.moved_to.is_none());
         let launch_context = LaunchContext {
             default_state_dir: default_state_dir.map(PathBuf::as_path),
-            endpoint: launch::endpoint(&self.settings, &keys),
+            endpoint: model_access.endpoint(),
             model: model.filter(|_| self.model_is_launch_arg()),
             cwd: &key.cwd,
             asks_permission: key.asks_permission,
@@ -168,8 +171,9 @@ impl AcpAgent {
             files: Vec::new(),
             servers: &key.servers,
             home_files: config.files,
+            model_access,
         };
-        let (spec, _) = launch.spec()?;
+        let spec = launch.spec()?;
         let child = self.processes.start(preset.program, &self.context, spec)?;
         let number = self.connections.fetch_add(1, Ordering::Relaxed) + 1;
         let connection = Connection::open(child, self.label(&program.path), number).await?;

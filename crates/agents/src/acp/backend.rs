@@ -18,7 +18,7 @@ use super::presets::{GENERIC, PRESETS};
 use super::session::SessionInfo;
 use super::turn::AcpTurn;
 use super::{installation, recognize};
-use crate::program::{Installation, Version, launch, login, version_cache};
+use crate::program::{Installation, Version, login, model_access, version_cache};
 use crate::{AgentContext, ProgramSettings};
 
 /// Time limit for creating a session and its process: on a busy machine some agents take more than a minute.
@@ -196,7 +196,7 @@ pub fn factory(
         let settings = ProgramSettings::from_value(config)?;
         let preset = select_preset(preset, &settings)?;
         let known = preset.unwrap_or(&GENERIC);
-        launch::check_endpoint(known.program, &settings)?;
+        model_access::check_endpoint(known.program, &settings)?;
         let programs = known.program.programs;
         if programs.is_empty() && settings.command.is_empty() && settings.bin.is_none() {
             return Err(installation::missing_command());

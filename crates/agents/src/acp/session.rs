@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use parking_lot::Mutex;
 use windlass_core::{
     DirAccess, McpServer, PermissionPolicy, PermissionRule, SessionId, SessionOptions, Usage,
+    WorkLabel,
 };
 
 use crate::program::session::ProtocolSession;
@@ -24,6 +25,8 @@ pub(super) struct ProcessKey {
     pub(super) readable: Vec<PathBuf>,
     /// The MCP servers that the process starts.
     pub(super) servers: Vec<McpServer>,
+    /// The work that the process is used for.
+    pub(super) work: WorkLabel,
 }
 
 /// Where a session is: its ID is unique on its connection only.

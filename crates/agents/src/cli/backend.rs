@@ -14,7 +14,7 @@ use super::installation::CliInstallation;
 use super::plain_text;
 use super::profile::{CliProfile, IoMode};
 use super::turn::CliTurn;
-use crate::program::{Installation, launch, login};
+use crate::program::{Installation, login, model_access};
 use crate::{AgentContext, ProgramSettings};
 
 /// One agent program with its settings.
@@ -123,7 +123,7 @@ pub fn factory(
         if let Some(preset) = settings.acp_preset(profile.name()) {
             return crate::acp::factory(Some(preset), context.clone())(config);
         }
-        launch::check_endpoint(profile.program, &settings)?;
+        model_access::check_endpoint(profile.program, &settings)?;
         if let Some(default) = &profile.default_model {
             let model = settings.model.take();
             settings.model = model.or_else(|| Some(default.get(&context)));

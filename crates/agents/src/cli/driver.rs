@@ -17,6 +17,7 @@ use super::schema_override::schema_for_agent;
 use super::session::{CliSession, check_name};
 use super::session_files;
 use crate::program::launch::Launch;
+use crate::program::model_access::ModelAccess;
 use crate::program::pool::{Pool, PoolLimits};
 use crate::program::processes::Processes;
 use crate::program::state_dirs::StateDirs;
@@ -221,9 +222,9 @@ impl CliDriver {
                 _ => Stdin::Pipe,
             };
             let command = (installation.transport.command)(&run);
-            let launch = self.launch(installation, &run, command, stdin);
+            let launch = self.launch(installation, session, &run, (command, stdin))?;
             let (program, context) = (self.profile.program, &self.context);
-            let child = self.processes.start(program, context, launch.spec()?.0)?;
+            let child = self.processes.start(program, context, launch.spec()?)?;
             let mut process = AgentProcess::new(child, program, io, &run)?;
             process.temp_files = files.into_iter().filter_map(|(_, file)| file).collect();
             Ok(process)
@@ -234,13 +235,16 @@ impl CliDriver {
     pub(super) fn launch<'a>(
         &'a self,
         installation: &'a CliInstallation,
+        session: &CliSession,
         run: &RunContext<'a>,
-        command: CommandLine,
-        stdin: Stdin,
-    ) -> Launch<'a> {
+        (command, stdin): (CommandLine, Stdin),
+    ) -> Result<Launch<'a>> {
+        let program = self.profile.program;
+        let work = &session.options.work;
+        let model_access = ModelAccess::open(program, &self.settings, &self.context, work)?;
         let files = [run.schema_file, run.servers_file].into_iter().flatten();
-        Launch {
-            program: self.profile.program,
+        Ok(Launch {
+            program,
             path: &installation.path,
             context: &self.context,
             settings: &self.settings,
@@ -253,7 +257,8 @@ impl CliDriver {
             files: files.collect(),
             servers: run.mcp_servers,
             home_files: Vec::new(),
-        }
+            model_access,
+        })
     }
 
     /// Calls `work` with the input of the session's next run.

@@ -7,12 +7,14 @@ use windlass_core::limits::EVENT_BYTES;
 use windlass_core::{
     AgentEvent, BackendEvent, Error, EventStream, Prompt, Result, SessionId, TurnDiagnostics,
 };
-use windlass_sandbox::{CommandSpec, ExitReason, Output, Stdin};
+use windlass_sandbox::{ExitReason, Output, Stdin};
 
 use super::driver::CliDriver;
 use super::installation::CliInstallation;
 use super::run_context::RunContext;
+use super::session::CliSession;
 use super::transcript::{self, TranscriptMessage};
+use crate::program::launch::LaunchSpec;
 use crate::program::{ProcessEnd, failure};
 
 /// Maximum size of one argument, including the terminating zero. Linux does not start a program with a longer
@@ -34,7 +36,7 @@ pub(super) fn start(
     let stop = session.begin_turn();
     let text = conversation(prompt.text);
     let spec = driver.with_run_context(installation, &session, |run| {
-        spec(&driver, installation, run, text)
+        spec(&driver, installation, (&session, run), text)
     })?;
     let turn = async move {
         let program = driver.profile.program;
@@ -62,9 +64,9 @@ fn conversation(prompt: String) -> String {
 fn spec(
     driver: &CliDriver,
     installation: &CliInstallation,
-    run: &RunContext<'_>,
+    (session, run): (&CliSession, &RunContext<'_>),
     text: String,
-) -> Result<CommandSpec> {
+) -> Result<LaunchSpec> {
     let mut command = (installation.transport.command)(run);
     let fits = text.len() < MAX_ARG_BYTES;
     let stdin = if fits {
@@ -74,8 +76,10 @@ fn spec(
     };
     let prompt = ["-p".to_owned()].into_iter().chain(fits.then_some(text));
     command.args = prompt.chain(command.args).collect();
-    let launch = driver.launch(installation, run, command, stdin);
-    Ok(launch.spec()?.0.output_bytes(ANSWER_BYTES))
+    let launch = driver.launch(installation, session, run, (command, stdin))?;
+    let mut launch = launch.spec()?;
+    launch.spec = launch.spec.output_bytes(ANSWER_BYTES);
+    Ok(launch)
 }
 
 /// Converts the output of a run to events. The diagnostics are attached to the result, or precede the error.

@@ -62,6 +62,21 @@ impl BaseUrl {
         self.base.clone()
     }
 
+    /// Returns scheme, host and port.
+    pub fn origin(&self) -> String {
+        self.base.origin().ascii_serialization()
+    }
+
+    /// Returns the host.
+    pub fn host(&self) -> &str {
+        self.base.host_str().unwrap_or_default()
+    }
+
+    /// Returns the path.
+    pub fn path(&self) -> &str {
+        self.base.path()
+    }
+
     /// Returns `true` if the host is this machine. Requests to it bypass proxies.
     pub fn is_local(&self) -> bool {
         let host = self.base.host_str().unwrap_or_default();

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
-use futures::{FutureExt, StreamExt};
+use futures::{FutureExt, StreamExt, stream};
 use serde_json::{Map, Value};
 use windlass_core::{AgentHandle, Masker, TraceCollector};
-use windlass_wire::{ModelError, ModelEvent, ModelRequest};
+use windlass_wire::{Dialect, ModelError, ModelEvent, ModelRequest};
 
 use super::masked::MaskedEvents;
+use super::masked_frames::MaskedFrames;
 
 /// Answers a conversation that the caller stores, with the tools of the caller.
 ///
@@ -101,20 +102,21 @@ impl CompletionModel for MaskedModel {
             .boxed()
     }
 
-    /// Only a whole document is relayed: a stream may contain a secret in parts, which is found after they are decoded.
     fn relay(
         &self,
         request: Box<ModelRequest>,
         nodes: &TraceCollector,
     ) -> Result<RelayCall, Box<ModelRequest>> {
-        if request.stream && !self.masker.is_empty() {
-            return Err(request);
-        }
+        // A secret in a stream may be split between frames.
+        let frames = request.origin.filter(|_| request.stream);
         let nodes = nodes.with_masker(self.masker.clone());
         let call = self.model.relay(request, &nodes)?;
         let masker = self.masker.clone();
         Ok(Box::pin(async move {
             let body = call.await.map_err(|error| masked_error(&masker, error))?;
+            if let Some(dialect) = frames {
+                return Ok(masked_stream(body, dialect, masker));
+            }
             let masked = body.map(move |item| match item {
                 Ok(bytes) => Ok(masker.bytes(&bytes).map_or(bytes, Bytes::from)),
                 Err(error) => Err(masked_error(&masker, error)),
@@ -129,6 +131,27 @@ impl CompletionModel for MaskedModel {
         let call = call.map(move |answer| answer.map_err(|error| masked_error(&masker, error)));
         Some(call.boxed())
     }
+}
+
+/// Masks the frames of a stream. Frames that are held back are sent before its end or its error.
+fn masked_stream(body: RelayedBody, dialect: Dialect, masker: Masker) -> RelayedBody {
+    let frames = MaskedFrames::new(dialect, masker.clone());
+    let state = Some((body, frames, masker));
+    let parts = stream::unfold(state, async |state| {
+        let (mut body, mut frames, masker) = state?;
+        let (ready, error, is_open) = match body.next().await {
+            Some(Ok(bytes)) => (frames.push(&bytes), None, true),
+            Some(Err(error)) => (frames.finish(), Some(masked_error(&masker, error)), false),
+            None => (frames.finish(), None, false),
+        };
+        let ready = (!ready.is_empty()).then(|| Ok(Bytes::from(ready)));
+        let items = ready.into_iter().chain(error.map(Err));
+        Some((
+            stream::iter(items),
+            is_open.then_some((body, frames, masker)),
+        ))
+    });
+    parts.flatten().boxed()
 }
 
 fn masked_error(masker: &Masker, mut error: ModelError) -> ModelError {

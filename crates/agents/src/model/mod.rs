@@ -38,6 +38,7 @@ pub(crate) mod failure;
 mod family;
 mod kind;
 mod masked;
+mod masked_frames;
 mod mcp;
 mod mode;
 mod permission;

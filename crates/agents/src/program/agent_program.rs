@@ -26,6 +26,8 @@ pub struct AgentProgram {
     pub hosts: &'static [&'static str],
     /// Environment variables that the agent reads its API key from, the preferred one first.
     pub keys: &'static [&'static str],
+    /// The base URL of its maker's API, which it calls with a key and without another endpoint.
+    pub provider: Option<&'static str>,
     /// Environment variables that every process of the agent gets.
     pub env: &'static [(&'static str, &'static str)],
     /// Configures another model endpoint, for agents that support one.

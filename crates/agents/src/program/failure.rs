@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use windlass_core::{AgentEvent, ErrorCode};
 use windlass_sandbox::ExceededLimit;
 
+use crate::bridge::BUDGET_EXCEEDED;
+
 /// Maximum size of an error message or of the end of stderr, in bytes.
 const TAIL_BYTES: usize = 2048;
 
@@ -80,6 +82,9 @@ pub(crate) fn code(message: &str) -> ErrorCode {
 }
 
 fn code_of(status: Option<u16>, message: &str) -> ErrorCode {
+    if message.contains(BUDGET_EXCEEDED) {
+        return ErrorCode::BudgetExceeded;
+    }
     let by_status = status.and_then(by_status);
     by_status.unwrap_or_else(|| by_phrases(message))
 }
@@ -90,6 +95,11 @@ pub(crate) fn error_event_with_code(
     status: Option<u16>,
     message: &str,
 ) -> AgentEvent {
+    let code = if message.contains(BUDGET_EXCEEDED) {
+        ErrorCode::BudgetExceeded
+    } else {
+        code
+    };
     // The provider would reject the same request again.
     let rejected = matches!(status, Some(400 | 404 | 413 | 422)) || is_too_long(message);
     let mut message = tail(&readable(message));

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use windlass_core::limits::PROTOCOL_LINE_BYTES;
-use windlass_core::{DirAccess, Error, ErrorCode, ExposeSecret, McpServer, Result, SecretString};
+use windlass_core::{DirAccess, Error, ErrorCode, ExposeSecret, McpServer, Result};
 use windlass_sandbox::{CommandSpec, ProcessLimits, Profile, Stdin};
 
 use super::agent_program::AgentProgram;
-use super::command_line::{CommandLine, Endpoint};
+use super::command_line::CommandLine;
+use super::model_access::ModelAccess;
 use super::state_dirs::{StateDirs, managed_home};
-use super::template;
+use crate::bridge::BridgeLease;
 use crate::{AgentContext, ProgramSettings, network};
 
 /// Maximum lifetime of a process. The handle enforces the deadline of a turn; this limit is for processes
@@ -40,31 +41,39 @@ pub(crate) struct Launch<'a> {
     pub(crate) servers: &'a [McpServer],
     /// Files to write into the agent's home, if Windlass manages that home.
     pub(crate) home_files: Vec<(&'static str, String)>,
+    /// How the process reaches its model.
+    pub(crate) model_access: ModelAccess,
+}
+
+/// A sandboxed command that can be started.
+pub(crate) struct LaunchSpec {
+    pub(crate) spec: CommandSpec,
+    /// Its arguments, which contain no secret.
+    pub(crate) args: Vec<String>,
+    /// Keeps its address of the bridge open. It must live as long as the process.
+    pub(crate) lease: Option<BridgeLease>,
 }
 
 impl Launch<'_> {
-    /// Returns the command with its sandbox profile, paths and keys, and its arguments, which contain no
-    /// secret.
-    pub(crate) fn spec(mut self) -> Result<(CommandSpec, Vec<String>)> {
+    /// Returns the command with its sandbox profile, paths and keys.
+    pub(crate) fn spec(mut self) -> Result<LaunchSpec> {
         let Self {
             program,
             context,
             settings,
             ..
         } = self;
-        let keys = api_keys(program, settings, context)?;
-        if let Some(endpoint) = endpoint(settings, &keys) {
-            check_endpoint(program, settings)?;
-            if let Some(configure) = program.endpoint {
-                configure(&endpoint, &mut self.command);
-            }
+        let model_access = self.model_access;
+        let url = model_access.endpoint().map(|endpoint| endpoint.url);
+        if let (Some(endpoint), Some(configure)) = (model_access.endpoint(), program.endpoint) {
+            configure(&endpoint, &mut self.command);
         }
         if let Some(home) = managed_home(program, settings, context) {
             write_home_files(&home, &self.home_files)?;
         }
         let dirs = StateDirs::new(program, settings, context);
         let profile = allow(dirs.sandbox_profile(program, context), settings, context);
-        let profile = network::restrict(profile, program, settings)?;
+        let profile = network::restrict(profile, program, settings, url)?;
         let files = self.files.iter().copied();
         let readable = files.chain(self.readable.iter().map(PathBuf::as_path));
         let profile = readable.fold(profile, Profile::read);
@@ -93,13 +102,17 @@ impl Launch<'_> {
         for (name, value) in self.command.env {
             spec = spec.env(name, value);
         }
-        for (name, key) in keys {
+        for (name, key) in &model_access.keys {
             spec = spec.env(name, key.expose_secret());
         }
-        for (name, value) in template::expand(settings, context, self.model)? {
+        for (name, value) in model_access.variables(settings, self.model)? {
             spec = spec.env(name, value.expose_secret());
         }
-        Ok((spec, args))
+        Ok(LaunchSpec {
+            spec,
+            args,
+            lease: model_access.lease,
+        })
     }
 }
 
@@ -113,56 +126,6 @@ pub(crate) fn allow(
     let readable = settings.readable.iter().map(|path| host.expand(path));
     let writable = settings.writable.iter().map(|path| host.expand(path));
     writable.fold(readable.fold(profile, Profile::read), Profile::state)
-}
-
-/// Checks that an agent supports another endpoint, if one is set: directly or by a template in `extra_env`.
-pub(crate) fn check_endpoint(program: &AgentProgram, settings: &ProgramSettings) -> Result<()> {
-    let is_supported = program.endpoint.is_some() || template::uses(settings, template::ENDPOINT);
-    if settings.endpoint.is_none() || is_supported {
-        return Ok(());
-    }
-    let problem = if program.programs.is_empty() {
-        "name the variable that sets the agent's endpoint, such as \
-         extra_env = { OPENAI_BASE_URL = \"{endpoint}/v1\" }, or remove this setting"
-            .to_owned()
-    } else {
-        let name = program.name;
-        format!("{name} does not support another endpoint: remove this setting")
-    };
-    Err(Error::config("endpoint", problem))
-}
-
-/// API keys by the variables that the agent reads.
-pub(crate) type ApiKeys = Vec<(&'static str, SecretString)>;
-
-/// Returns the API key under the variable that the agent reads: the configured key, or else those that the user
-/// has set.
-pub(crate) fn api_keys(
-    program: &AgentProgram,
-    settings: &ProgramSettings,
-    context: &AgentContext,
-) -> Result<ApiKeys> {
-    let names = program.keys;
-    let Some(variable) = &settings.api_key_env else {
-        let set = names
-            .iter()
-            .filter_map(|name| Some((*name, context.secret(name)?)));
-        return Ok(set.collect());
-    };
-    let key = context.secret(variable).ok_or_else(|| {
-        Error::config(
-            "api_key_env",
-            format!("the environment variable {variable} is not set: set it, or use another"),
-        )
-    })?;
-    Ok(names.first().map(|name| (*name, key)).into_iter().collect())
-}
-
-/// Returns the configured model endpoint, if there is one.
-pub(crate) fn endpoint<'a>(settings: &'a ProgramSettings, keys: &ApiKeys) -> Option<Endpoint<'a>> {
-    let url = settings.endpoint.as_deref()?;
-    let has_key = !keys.is_empty();
-    Some(Endpoint { url, has_key })
 }
 
 /// Writes the files that an agent needs in a home that Windlass manages.

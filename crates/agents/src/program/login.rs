@@ -71,12 +71,27 @@ pub(crate) fn find(
     let Some(hint) = program.login.filter(|_| !program.credentials.is_empty()) else {
         return Login::Unknown;
     };
+    stored_login(program, settings, context).map_or(Login::Missing(hint), Login::Stored)
+}
+
+/// Returns `true` if the user has logged the program in.
+pub(crate) fn is_stored(
+    program: &AgentProgram,
+    settings: &ProgramSettings,
+    context: &AgentContext,
+) -> bool {
+    stored_login(program, settings, context).is_some()
+}
+
+fn stored_login(
+    program: &AgentProgram,
+    settings: &ProgramSettings,
+    context: &AgentContext,
+) -> Option<PathBuf> {
     let dirs = StateDirs::new(program, settings, context).dirs;
-    let stored = dirs.first().and_then(|dir| {
-        let mut credentials = program.credentials.iter();
-        credentials.find_map(|credential| stored(dir, credential))
-    });
-    stored.map_or(Login::Missing(hint), Login::Stored)
+    let dir = dirs.first()?;
+    let mut credentials = program.credentials.iter();
+    credentials.find_map(|credential| stored(dir, credential))
 }
 
 /// Returns the path of a credential, if it is there: `FILE`, or `FILE#FIELD` for a field of a JSON file that is not empty.

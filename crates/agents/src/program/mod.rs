@@ -19,6 +19,7 @@ pub(crate) mod instructions;
 pub(crate) mod known;
 pub(crate) mod launch;
 pub(crate) mod login;
+pub(crate) mod model_access;
 pub(crate) mod pool;
 pub(crate) mod processes;
 mod resume;

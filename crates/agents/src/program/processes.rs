@@ -5,11 +5,13 @@ use std::sync::Arc;
 use futures::future::join_all;
 use parking_lot::Mutex;
 use windlass_core::{Error, Result};
-use windlass_sandbox::{Child, ChildControl, CommandSpec, Output};
+use windlass_sandbox::{Child, ChildControl, Output};
 
 use super::agent_program::AgentProgram;
 use super::find::not_started;
+use super::launch::LaunchSpec;
 use crate::AgentContext;
+use crate::bridge::BridgeLease;
 
 /// The processes that were started and may still run. Clones share them.
 #[derive(Debug, Clone, Default)]
@@ -19,7 +21,8 @@ pub(crate) struct Processes {
 
 #[derive(Debug, Default)]
 struct ProcessesState {
-    running: Vec<ChildControl>,
+    /// Each with what keeps its address of the bridge open.
+    running: Vec<(ChildControl, Option<BridgeLease>)>,
     closed: bool,
 }
 
@@ -29,16 +32,16 @@ impl Processes {
         &self,
         program: &AgentProgram,
         context: &AgentContext,
-        spec: CommandSpec,
+        launch: LaunchSpec,
     ) -> Result<Child> {
         let mut state = self.state.lock();
         if state.closed {
             return Err(Error::Cancelled);
         }
-        let started = context.sandbox().spawn(spec);
+        let started = context.sandbox().spawn(launch.spec);
         let child = started.map_err(|error| not_started(program, &error))?;
-        state.running.retain(|process| !process.has_ended());
-        state.running.push(child.control());
+        state.running.retain(|(process, _)| !process.has_ended());
+        state.running.push((child.control(), launch.lease));
         Ok(child)
     }
 
@@ -47,9 +50,9 @@ impl Processes {
         &self,
         program: &AgentProgram,
         context: &AgentContext,
-        spec: CommandSpec,
+        launch: LaunchSpec,
     ) -> Result<Output> {
-        let mut child = self.start(program, context, spec)?;
+        let mut child = self.start(program, context, launch)?;
         let ran = child.output().await;
         ran.map_err(|error| not_started(program, &error))
     }
@@ -61,9 +64,9 @@ impl Processes {
             state.closed = true;
             std::mem::take(&mut state.running)
         };
-        for process in &running {
+        for (process, _) in &running {
             process.stop();
         }
-        join_all(running.iter().map(ChildControl::ended)).await;
+        join_all(running.iter().map(|(process, _)| process.ended())).await;
     }
 }

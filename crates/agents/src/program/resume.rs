@@ -8,9 +8,9 @@ use windlass_core::{ExposeSecret, Result, SecretString};
 
 use super::agent_program::AgentProgram;
 use super::command_line::CommandLine;
-use super::launch::{self, ApiKeys};
+use super::model_access::ModelAccess;
 use super::state_dirs::{StateDirs, managed_home};
-use super::{find, known, template};
+use super::{find, known};
 use crate::{AgentContext, ProgramSettings};
 
 /// The maximum size of a settings file that is completed.
@@ -52,16 +52,13 @@ pub fn resume_command(
     let settings = ProgramSettings::from_value(config)?;
     let path = find::find(program, &settings, context)?.to_owned();
     let mut command = arguments(program, &settings, session, dir);
-    let keys: ApiKeys = match &settings.api_key_env {
-        Some(_) => launch::api_keys(program, &settings, context)?,
+    let mut access = ModelAccess::direct(program, &settings, context)?;
+    if settings.api_key_env.is_none() {
         // The person's environment has the others.
-        None => Vec::new(),
-    };
-    if let Some(endpoint) = launch::endpoint(&settings, &keys) {
-        launch::check_endpoint(program, &settings)?;
-        if let Some(configure) = program.endpoint {
-            configure(&endpoint, &mut command);
-        }
+        access.keys.clear();
+    }
+    if let (Some(endpoint), Some(configure)) = (access.endpoint(), program.endpoint) {
+        configure(&endpoint, &mut command);
     }
     if let Some(home) = managed_home(program, &settings, context) {
         complete_settings(program, &home);
@@ -71,14 +68,14 @@ pub fn resume_command(
         let dir = moved.to_string_lossy().into_owned();
         env.push((program.state.variable.to_owned(), dir));
     }
-    let extra = template::expand(&settings, context, None)?;
+    let extra = access.variables(&settings, None)?;
     let extra = extra.into_iter();
     env.extend(extra.map(|(name, value)| (name.to_owned(), value.expose_secret().to_owned())));
     Ok(Some(ResumeCommand {
         program: path,
         args: command.args,
         env,
-        keys,
+        keys: access.keys,
     }))
 }
 

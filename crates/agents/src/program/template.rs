@@ -1,9 +1,8 @@
 //! Templates in the values of `extra_env`: `{endpoint}`, `{model}` and `{api_key}`.
 
-use windlass_core::{Error, ExposeSecret, Result, SecretString};
+use windlass_core::{Error, Result, SecretString};
 
-use super::command_line::Endpoint;
-use crate::{AgentContext, ProgramSettings};
+use crate::ProgramSettings;
 
 /// Placeholder for `endpoint`, without a trailing `/v1`.
 pub(crate) const ENDPOINT: &str = "{endpoint}";
@@ -18,29 +17,19 @@ pub(crate) fn uses(settings: &ProgramSettings, placeholder: &str) -> bool {
     values.any(|value| value.contains(placeholder))
 }
 
-/// Returns the variables of `extra_env` with their placeholders replaced.
+/// Returns the variables of `extra_env` with their placeholders replaced by this endpoint, key and model.
 pub(crate) fn expand<'a>(
     settings: &'a ProgramSettings,
-    context: &AgentContext,
+    (endpoint, key): (Option<&str>, Option<&str>),
     model: Option<&str>,
 ) -> Result<Vec<(&'a str, SecretString)>> {
-    let endpoint = settings.endpoint.as_deref().map(|url| {
-        let has_key = false;
-        Endpoint { url, has_key }.url_without_version()
-    });
-    let key = settings.api_key_env.as_deref();
-    let key = key.and_then(|variable| context.secret(variable));
     let model = model.or(settings.model.as_deref());
     let variable = |(name, value): (&'a String, &String)| {
         let mut value = value.clone();
         for (placeholder, setting, replacement) in [
-            (ENDPOINT, "endpoint", endpoint.as_deref()),
+            (ENDPOINT, "endpoint", endpoint),
             (MODEL, "model", model),
-            (
-                API_KEY,
-                "api_key_env",
-                key.as_ref().map(|key| key.expose_secret()),
-            ),
+            (API_KEY, "api_key_env", key),
         ] {
             if !value.contains(placeholder) {
                 continue;

@@ -2,7 +2,7 @@
 
 use futures::future::join_all;
 use parking_lot::Mutex;
-use windlass_core::{AgentHandle, Result};
+use windlass_core::{AgentHandle, Result, WorkLabel};
 
 use super::AttemptContext;
 
@@ -36,6 +36,16 @@ impl AttemptContext<'_> {
     pub(super) fn agent_named(&self, name: &str) -> Result<AgentHandle> {
         let agent = self.runner.agents.resolve(Some(name), self.task.kind)?;
         Ok(self.used(&agent))
+    }
+
+    /// Returns the work that the model calls of the attempt are counted for.
+    pub(super) fn work_label(&self) -> WorkLabel {
+        WorkLabel {
+            project: Some(self.task.project_id.get()),
+            task: Some(self.task.id.get()),
+            attempt: Some(self.at.number),
+            person: None,
+        }
     }
 
     fn used(&self, agent: &AgentHandle) -> AgentHandle {

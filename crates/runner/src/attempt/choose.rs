@@ -214,6 +214,7 @@ async fn ask(
     let ids: Vec<TaskId> = proved.iter().map(|one| one.task.id).collect();
     let options = SessionOptions {
         access: DirAccess::ReadOnly,
+        work: attempt.work_label(),
         ..SessionOptions::in_dir(&attempt.project.root)
     };
     let request = call(&agent, "judge", prompt, schema(&ids));

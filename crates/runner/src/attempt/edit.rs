@@ -66,8 +66,7 @@ impl<'a, 'r> Editor<'a, 'r> {
         agent: AgentHandle,
         prompt_context: PromptContext,
     ) -> Self {
-        let runner = attempt.runner;
-        let settings = &runner.settings;
+        let (runner, settings) = (attempt.runner, &attempt.runner.settings);
         let name = runner.agents.name_for(&attempt.task, &agent);
         let deadline = TurnDeadline::new(Arc::clone(&runner.clock));
         let options = SessionOptions {
@@ -76,6 +75,7 @@ impl<'a, 'r> Editor<'a, 'r> {
             approver: approver(runner, attempt.at, &name, &deadline),
             access: DirAccess::Repository,
             readable: working_copy.readable_dirs(),
+            work: attempt.work_label(),
             ..SessionOptions::in_dir(working_copy.root())
         };
         let has_tools = agent.capabilities().tools;

@@ -18,6 +18,7 @@ pub(crate) mod landing_claim;
 pub(crate) mod landing_end;
 pub(crate) mod landings;
 pub(crate) mod leases;
+pub(crate) mod model_calls;
 pub(crate) mod new_task_rules;
 pub(crate) mod notifications;
 pub(crate) mod outdated;

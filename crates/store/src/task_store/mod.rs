@@ -6,6 +6,7 @@ mod blockers;
 mod event_log;
 mod landings;
 mod leases;
+mod model_calls;
 mod notifications;
 mod projects;
 mod pushes;

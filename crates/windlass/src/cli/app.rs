@@ -5,6 +5,7 @@ use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use windlass_agents::AgentContext;
+use windlass_bridge::Bridge;
 use windlass_core::{AgentHandle, AgentRegistry};
 
 use super::console::Console;
@@ -12,7 +13,7 @@ use super::exit::CliError;
 use super::masking;
 use crate::agent_catalog::AgentCatalog;
 use crate::config::{self, AgentConfig, Config, Inputs};
-use crate::registry;
+use crate::{model_bridge, registry};
 
 /// Why a command without agents can start none.
 const NO_PROGRAMS: &str = "this command starts no program";
@@ -22,6 +23,8 @@ pub(super) struct App<'a> {
     pub(super) registry: Arc<AgentRegistry>,
     /// What agent programs need, or the reason why none can be started.
     pub(super) machine: Result<AgentContext, String>,
+    /// The bridge through which agents call their models, for a command with agents.
+    pub(super) bridge: Option<Arc<Bridge>>,
     pub(super) inputs: Inputs,
     /// The configuration, or the reason why it cannot be read.
     pub(super) config: config::Result<Arc<Config>>,
@@ -45,6 +48,7 @@ impl<'a> App<'a> {
         Ok(Self {
             registry: Arc::new(registry),
             machine: Err(NO_PROGRAMS.to_owned()),
+            bridge: None,
             config: Config::load(&inputs).map(Arc::new),
             inputs,
             console,
@@ -60,6 +64,7 @@ impl<'a> App<'a> {
         let app = App {
             registry: Arc::new(AgentRegistry::clone(&self.registry)),
             machine: Err(NO_PROGRAMS.to_owned()),
+            bridge: None,
             config: Config::load(&inputs).map(Arc::new),
             inputs,
             console,
@@ -90,6 +95,11 @@ impl<'a> App<'a> {
             Ok(config) => registry::agent_context(config, &self.inputs).await,
             Err(error) => Err(error.to_string()),
         };
+        if let Ok(config) = &self.config {
+            let bridge = Arc::new(model_bridge::create(config));
+            self.bridge = Some(Arc::clone(&bridge));
+            self.machine = self.machine.map(|machine| machine.with_bridge(bridge));
+        }
         if let Some(idle) = idle {
             self.machine = self.machine.map(|machine| machine.with_idle_timeout(idle));
         }

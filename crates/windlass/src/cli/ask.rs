@@ -19,6 +19,7 @@ use super::interrupt::Interrupts;
 use super::prompt_text;
 use super::schema::SchemaArgs;
 use super::turn_printer::{OutputMode, TurnPrinter};
+use super::usage;
 use crate::config::AgentConfig;
 
 #[derive(Debug, Args)]
@@ -68,6 +69,7 @@ impl Ask {
         agent: &AgentConfig,
     ) -> Result<Exit, CliError> {
         let cwd = absolute_dir(&self.cwd)?;
+        usage::store_calls(app).await;
         let started = SystemClock::new().now();
         let exit = self.run_in(app, handle, agent, cwd.clone()).await;
         if exit.is_ok() {

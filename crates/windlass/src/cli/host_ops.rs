@@ -127,6 +127,7 @@ impl HostOps for LocalHostOps {
             let app = App {
                 registry: Arc::clone(&self.registry),
                 machine: self.machine.clone(),
+                bridge: None,
                 inputs: self.inputs.clone(),
                 config: Ok(Arc::clone(&self.config)),
                 console: &self.console,

@@ -60,6 +60,7 @@ mod tool_output;
 mod trace;
 mod trust;
 mod turn_printer;
+mod usage;
 mod verify;
 mod worker;
 mod worker_pause;
@@ -162,6 +163,8 @@ enum Command {
     Verify(verify::Verify),
     /// Show the trace of an attempt or a request
     Trace(trace::Trace),
+    /// Show the tokens and the cost of the agents' model calls
+    Usage(usage::UsageCommand),
     /// List agents with version, capabilities and health
     Agents(agents::Agents),
     /// Check the installation and report what is missing
@@ -277,7 +280,16 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
             _ => app.with_local_agents().await,
         };
     }
-    match cli.command {
+    let bridge = app.bridge.clone();
+    let outcome = run_command(cli.command, app).await;
+    if let Some(bridge) = bridge {
+        bridge.flush().await;
+    }
+    outcome
+}
+
+async fn run_command(command: Command, app: App<'_>) -> Result<Exit, CliError> {
+    match command {
         Command::Demo(demo) => demo.run(&app).await,
         Command::Ask(ask) => ask.run(&app).await,
         Command::Chat(chat) => chat.run(&app).await,
@@ -300,6 +312,7 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
         Command::Acp(acp) => acp.run(&app).await,
         Command::Verify(verify) => verify.run(&app).await,
         Command::Trace(trace) => trace.run(&app).await,
+        Command::Usage(usage) => usage.run(&app).await,
         Command::Agents(agents) => agents.run(&app).await,
         Command::Doctor(doctor) => doctor.run(&app).await,
         Command::Init(init) => init.run(&app).await,

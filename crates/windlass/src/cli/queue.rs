@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use windlass_store::{OpenStore, StoreSettings};
-use windlass_tasks::{AccessStore, NewProject, Project, StoreError, TaskStore};
+use windlass_tasks::{AccessStore, ModelCalls, NewProject, Project, StoreError, TaskStore};
 
 use super::app::App;
 use super::exit::CliError;
@@ -16,6 +16,7 @@ pub(super) struct ProjectQueue {
     pub(super) config: Arc<Config>,
     pub(super) store: Arc<dyn TaskStore>,
     pub(super) access: Arc<dyn AccessStore>,
+    pub(super) calls: Arc<dyn ModelCalls>,
     /// The URL of the store. It may contain a password.
     pub(super) url: String,
     pub(super) project: Project,
@@ -35,8 +36,12 @@ impl ProjectQueue {
         let OpenStore {
             tasks: store,
             access,
+            calls,
             ..
         } = windlass_store::open_all(&url, StoreSettings::default()).await?;
+        if let Some(bridge) = &app.bridge {
+            bridge.store_in(Arc::clone(&calls));
+        }
         let known = store.projects().await?;
         let project = match known.into_iter().find(|known| known.root == root) {
             Some(project) => project,
@@ -46,6 +51,7 @@ impl ProjectQueue {
             config,
             store,
             access,
+            calls,
             url,
             project,
         })

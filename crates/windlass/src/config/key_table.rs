@@ -8,11 +8,13 @@
 mod agents;
 mod outbox;
 mod served;
+mod spending;
 mod tasks;
 
 pub use agents::{AgentKeys, GeneralSettings};
 pub use outbox::{NotifySettings, PublishSettings};
 pub use served::{AliasSettings, CompositeSettings, GatewaySettings};
+pub use spending::{PriceKeys, SpendSettings};
 pub use tasks::{
     ChangeSettings, CommitKeys, LandSettings, LimitSettings, ReviewSettings, RunSettings,
     SandboxSettings, StoreKeys, TaskSettings, TestsSettings, WorkerSettings, WorkspaceSettings,
@@ -215,6 +217,8 @@ const TABLES: &[&[KeySpec]] = &[
     ChangeSettings::KEYS,
     SandboxSettings::KEYS,
     LimitSettings::KEYS,
+    SpendSettings::KEYS,
+    PriceKeys::KEYS,
 ];
 
 /// All keys, in the order of the documentation.

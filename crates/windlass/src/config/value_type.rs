@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 pub(super) use choice::{
-    ApiSpecWord, ConflictsWord, EditModeWord, Hosts, Policy, SchemaModeWord, TimingWord,
-    ToolModeWord,
+    ApiSpecWord, BridgeWord, ConflictsWord, EditModeWord, Hosts, Policy, SchemaModeWord,
+    TimingWord, ToolModeWord,
 };
 pub use choice::{AutoLand, FolderAccess, LandStrategy, SandboxMechanism, ToolCalls};
 pub(super) use number::{Amount, Count, Seconds};

@@ -13,8 +13,9 @@ use super::value_type::LandStrategy;
 use super::{
     AgentKeys, Alias, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, Error,
     GatewaySettings, GeneralSettings, Key, LandSettings, LimitSettings, Notice, NotifySettings,
-    Origin, PublishSettings, Result, ReviewSettings, RunSettings, SandboxSettings, StoreKeys,
-    TaskSettings, TestsSettings, WorkerSettings, WorkspaceSettings, redact,
+    Origin, PriceKeys, PublishSettings, Result, ReviewSettings, RunSettings, SandboxSettings,
+    SpendSettings, StoreKeys, TaskSettings, TestsSettings, WorkerSettings, WorkspaceSettings,
+    redact,
 };
 
 /// The configuration, merged from all layers. Each table of `windlass.toml` is a field.
@@ -59,6 +60,10 @@ pub struct Config {
     pub sandbox: SandboxSettings,
     /// The limits of a turn.
     pub limits: LimitSettings,
+    /// Limits on the cost of model calls.
+    pub spending: SpendSettings,
+    /// The prices of models, by name.
+    pub prices: BTreeMap<String, PriceKeys>,
     pub(super) layers: Layers,
 }
 
@@ -114,6 +119,8 @@ impl Config {
             changes: ChangeSettings::read(&tables["changes"])?,
             sandbox: SandboxSettings::read(&tables["sandbox"])?,
             limits: LimitSettings::read(&tables["limits"])?,
+            spending: SpendSettings::read(&tables["spending"])?,
+            prices: named(&tables["prices"], PriceKeys::read)?,
             layers,
         })
     }

@@ -46,6 +46,7 @@ mod read_only;
 mod real_acp_agents;
 mod real_acp_sdk;
 mod real_best_of;
+mod real_bridge;
 mod real_chat;
 mod real_chat_terminal;
 mod real_composite;

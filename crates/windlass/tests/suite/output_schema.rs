@@ -37,6 +37,7 @@ fn tasks_have_one_shape() {
     check("tasks", &done);
     assert_eq!(done[0]["status"], "completed");
     check("traces", &harness.json(&["trace", "--json"]));
+    check("usage_rows", &harness.json(&["usage", "--json"]));
     check(
         "merge",
         &harness.json(&["task", "merge", "1", "--accept", "--json"]),

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
-use windlass_scripted::{RunningModel, Script, ScriptedModel};
+use windlass_scripted::{RunningModel, Script, ScriptedModel, ServedExchange};
 
 use super::cli_harness::Run;
 use super::task_harness::TaskHarness;
@@ -33,6 +33,11 @@ impl Server {
 
     pub(crate) fn url(&self) -> String {
         self.model.url()
+    }
+
+    /// Returns the requests that the model has received.
+    pub(crate) fn requests(&self) -> Vec<ServedExchange> {
+        self.model.requests()
     }
 
     /// Returns how many requests the model has received.

@@ -167,7 +167,7 @@ fn failure(chunk: &Value) -> ModelError {
     }
 }
 
-fn usage(usage: &Value) -> TokenUsage {
+pub(crate) fn usage(usage: &Value) -> TokenUsage {
     TokenUsage {
         input_tokens: count(usage, "/prompt_tokens"),
         output_tokens: count(usage, "/completion_tokens"),

@@ -134,7 +134,7 @@ impl Decoder {
     }
 }
 
-fn usage(usage: &Value) -> TokenUsage {
+pub(crate) fn usage(usage: &Value) -> TokenUsage {
     let thoughts = count(usage, "/thoughtsTokenCount");
     TokenUsage {
         input_tokens: count(usage, "/promptTokenCount"),

@@ -304,7 +304,7 @@ fn stop_reason(name: &str) -> Option<StopReason> {
 
 /// Merges usage into the known values: in a stream, the first event has the input tokens, the last the output
 /// tokens.
-fn merged_usage(known: TokenUsage, update: &Value) -> TokenUsage {
+pub(crate) fn merged_usage(known: TokenUsage, update: &Value) -> TokenUsage {
     let field = |pointer: &str, known: u64| {
         update
             .pointer(pointer)

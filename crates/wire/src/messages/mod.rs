@@ -12,7 +12,7 @@ mod parse;
 mod render;
 
 pub(crate) use adapt::{request as adapt_request, response as adapt_response};
-pub(crate) use decode::{Decoder, decode_body as decode};
+pub(crate) use decode::{Decoder, decode_body as decode, merged_usage};
 pub(crate) use encode::{Encoder, encode_body as encode};
 pub(crate) use error::{parse as parse_error, render as render_error};
 pub(crate) use parse::request as parse_request;

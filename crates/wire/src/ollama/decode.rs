@@ -100,11 +100,7 @@ impl Decoder {
     }
 
     fn end(&mut self, line: &Value, out: &mut Vec<ModelEvent>) {
-        out.push(ModelEvent::Usage(TokenUsage {
-            input_tokens: count(line, "/prompt_eval_count"),
-            output_tokens: count(line, "/eval_count"),
-            ..TokenUsage::default()
-        }));
+        out.push(ModelEvent::Usage(usage(line)));
         let reason = match text(line, "done_reason") {
             "length" => StopReason::MaxTokens,
             _ if self.calls > 0 => StopReason::ToolUse,
@@ -112,6 +108,14 @@ impl Decoder {
         };
         out.push(ModelEvent::Stop { reason });
         out.push(ModelEvent::Done);
+    }
+}
+
+pub(crate) fn usage(line: &Value) -> TokenUsage {
+    TokenUsage {
+        input_tokens: count(line, "/prompt_eval_count"),
+        output_tokens: count(line, "/eval_count"),
+        ..TokenUsage::default()
     }
 }
 

@@ -229,7 +229,7 @@ pub(crate) fn decode_body(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
     Ok(out)
 }
 
-fn usage(usage: &Value) -> TokenUsage {
+pub(crate) fn usage(usage: &Value) -> TokenUsage {
     TokenUsage {
         input_tokens: count(usage, "/input_tokens"),
         output_tokens: count(usage, "/output_tokens"),

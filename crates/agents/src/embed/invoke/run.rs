@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use windlass_core::{AgentInvocation, DirAccess, ErrorCode};
+use windlass_core::{AgentInvocation, DirAccess, ErrorCode, WorkLabel};
 use windlass_sandbox::{ExitReason, Output, Stdin};
 
 use super::error::InvocationError;
 use super::workdir::validate_workdir;
 use crate::program::find::not_started;
 use crate::program::launch::Launch;
+use crate::program::model_access::ModelAccess;
 use crate::program::{AgentProgram, CommandLine, failure};
 use crate::{AgentContext, ProgramSettings};
 
@@ -39,6 +40,10 @@ impl CliRun<'_> {
         let cwd = validate_workdir(cwd, home)
             .map_err(|problem| failed(problem, ErrorCode::BackendError))?;
         let timeout = self.settings.timeout().unwrap_or(DEFAULT_TIMEOUT);
+        let (settings, context) = (self.settings, self.context);
+        let work = WorkLabel::default();
+        let model_access = ModelAccess::open(self.program, settings, context, &work)
+            .map_err(|error| failed(error.to_string(), error.code()))?;
         let launch = Launch {
             program: self.program,
             path: self.path,
@@ -53,9 +58,12 @@ impl CliRun<'_> {
             files: self.read.into_iter().collect(),
             servers: &[],
             home_files: Vec::new(),
+            model_access,
         };
         let launched = launch.spec();
-        let (spec, args) = launched.map_err(|error| failed(error.to_string(), error.code()))?;
+        let launched = launched.map_err(|error| failed(error.to_string(), error.code()))?;
+        // The lease ends with this function.
+        let (spec, args, _lease) = (launched.spec, launched.args, launched.lease);
         let ran = self.context.sandbox().run(spec.deadline(timeout)).await;
         let output = ran.map_err(|error| {
             let error = not_started(self.program, &error);

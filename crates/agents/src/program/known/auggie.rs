@@ -19,6 +19,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     instructions: &[],
     hosts: &["augmentcode.com", "*.augmentcode.com"],
     keys: &["AUGMENT_SESSION_AUTH"],
+    provider: None,
     env: &[],
     endpoint: None,
 };

@@ -30,6 +30,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     instructions: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
     hosts: HOSTS,
     keys: &[KEY, "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
+    provider: Some("https://api.anthropic.com"),
     env: &[
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("DISABLE_AUTOUPDATER", "1"),

@@ -19,6 +19,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     instructions: &[],
     hosts: &["api.cline.bot", "app.cline.bot"],
     keys: &["CLINE_API_KEY"],
+    provider: None,
     env: &[],
     endpoint: None,
 };

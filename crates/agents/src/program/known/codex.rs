@@ -28,6 +28,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     instructions: &["AGENTS.md"],
     hosts: HOSTS,
     keys: &[KEY, "CODEX_API_KEY"],
+    provider: Some("https://api.openai.com/v1"),
     env: &[],
     endpoint: Some(endpoint),
 };

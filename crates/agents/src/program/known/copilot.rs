@@ -29,6 +29,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         "api.individual.githubcopilot.com",
     ],
     keys: &[KEY, "COPILOT_GITHUB_TOKEN", "GH_TOKEN"],
+    provider: None,
     env: &[],
     endpoint: Some(endpoint),
 };

@@ -35,6 +35,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     instructions: &[],
     hosts: HOSTS,
     keys: &["CURSOR_API_KEY"],
+    provider: None,
     env: &[],
     endpoint: None,
 };

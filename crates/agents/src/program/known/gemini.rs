@@ -28,6 +28,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         "www.googleapis.com",
     ],
     keys: &[KEY, "GOOGLE_API_KEY"],
+    provider: Some("https://generativelanguage.googleapis.com"),
     // Otherwise it relaunches itself, and waits for a person in a directory that it does not trust yet.
     env: &[
         ("GEMINI_CLI_NO_RELAUNCH", "true"),

@@ -26,6 +26,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         "openrouter.ai",
     ],
     keys: &[KEY, "ANTHROPIC_API_KEY"],
+    provider: None,
     env: &[],
     endpoint: Some(endpoint),
 };

@@ -26,6 +26,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         "auth.kimi.com",
     ],
     keys: &[KEY, "KIMI_API_KEY"],
+    provider: None,
     env: &[("KIMI_CODE_NO_AUTO_UPDATE", "1")],
     endpoint: Some(endpoint),
 };

@@ -57,6 +57,7 @@ pub(crate) const UNKNOWN: AgentProgram = AgentProgram {
     instructions: &[],
     hosts: &[],
     keys: &[],
+    provider: None,
     env: &[],
     endpoint: None,
 };

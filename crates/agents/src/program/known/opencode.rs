@@ -31,6 +31,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         "openrouter.ai",
     ],
     keys: &["OPENAI_API_KEY", "ANTHROPIC_API_KEY"],
+    provider: None,
     env: &[
         ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
         ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),

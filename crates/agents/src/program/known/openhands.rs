@@ -26,6 +26,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         "openrouter.ai",
     ],
     keys: &[KEY],
+    provider: None,
     env: &[
         ("LITELLM_LOCAL_MODEL_COST_MAP", "True"),
         ("OPENHANDS_SUPPRESS_BANNER", "1"),

@@ -27,6 +27,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         "portal.qwen.ai",
     ],
     keys: &[KEY],
+    provider: None,
     env: &[],
     endpoint: Some(endpoint),
 };

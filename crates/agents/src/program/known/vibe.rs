@@ -19,6 +19,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     instructions: &[],
     hosts: &["api.mistral.ai", "console.mistral.ai"],
     keys: &["MISTRAL_API_KEY"],
+    provider: None,
     env: &[],
     endpoint: Some(endpoint),
 };

@@ -37,6 +37,7 @@ impl LocalHost {
             app: App {
                 registry: Arc::clone(&app.registry),
                 machine: app.machine.clone(),
+                bridge: app.bridge.clone(),
                 inputs: app.inputs.clone(),
                 config: app.config.clone(),
                 console,

@@ -34,6 +34,7 @@ use super::console::Console;
 use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
 use super::turn_printer::OutputMode;
+use super::usage;
 use crate::config::Config;
 use crate::model_catalog::ConfiguredModels;
 use crate::registry;
@@ -115,6 +116,7 @@ impl Chat {
             app.console
         };
         let app = &in_dir(app, &cwd, console);
+        usage::store_calls(app).await;
         let agents = app.catalog()?;
         let models = ConfiguredModels::new(agents.clone(), Arc::clone(app.config()?));
         let names: Vec<String> = models.list().into_iter().map(|model| model.id).collect();
@@ -215,6 +217,7 @@ fn in_dir<'a>(app: &App<'_>, cwd: &Path, console: &'a Console) -> App<'a> {
     App {
         registry: Arc::clone(&app.registry),
         machine: app.machine.clone(),
+        bridge: app.bridge.clone(),
         inputs,
         config,
         console,

@@ -65,6 +65,9 @@ settings! {
         /// The variable that holds the API key for the endpoint. It is read from the environment, or else from a trusted
         /// `.env`.
         api_key_env: Option<String> as SecretVariable;
+        /// Whether a program calls its model through the bridge, which keeps the API key and counts the calls (on, the default),
+        /// or directly, with the key in its environment (off). Agents that are logged in themselves call directly.
+        bridge: Option<&'static str> as BridgeWord;
         /// The API that is used for an `openai` model; chat completions by default.
         api_spec: Option<&'static str> as ApiSpecWord;
         /// How a model calls tools: with the API's tool calls (native), with an answer that matches a JSON schema

@@ -109,6 +109,8 @@ choices! {
     struct SchemaModeWord: "auto", "native", "prompt", "none";
     /// What happens when changes conflict.
     struct ConflictsWord: "agent", "ask";
+    /// Whether an agent calls its model through the bridge.
+    struct BridgeWord: "on", "off";
     /// The timing of replayed events.
     struct TimingWord: "instant", "recorded";
 }

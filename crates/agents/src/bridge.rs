@@ -1,0 +1,70 @@
+//! The bridge between agents and their providers: agents call it instead of the provider, and it has the keys.
+
+use std::any::Any;
+use std::fmt;
+
+use serde::Deserialize;
+use windlass_core::{Result, SecretString, WorkLabel};
+
+/// The beginning of the error of a call that a spending limit refuses. Agents repeat it in their own errors.
+pub const BUDGET_EXCEEDED: &str = "windlass budget exceeded";
+
+/// Gives each process of an agent its own address for model calls.
+pub trait ModelBridge: fmt::Debug + Send + Sync {
+    /// Opens an address from which the calls are passed on to the provider.
+    fn open(&self, route: ModelRoute) -> Result<BridgedAccess>;
+}
+
+/// The provider of an agent, and what its calls are counted for.
+#[derive(Debug)]
+pub struct ModelRoute {
+    /// The configured name of the agent.
+    pub agent: String,
+    /// The base URL of the provider.
+    pub upstream: String,
+    /// The provider's keys. The agent gets a token for each, which is replaced by the key in its calls.
+    pub keys: Vec<SecretString>,
+    /// The work that the agent does.
+    pub work: WorkLabel,
+}
+
+/// The address and the tokens that an agent gets instead of its provider's.
+#[derive(Debug)]
+pub struct BridgedAccess {
+    /// The base URL. Its path ends like that of the provider.
+    pub url: String,
+    /// A token for each key, or one if there is no key.
+    pub tokens: Vec<SecretString>,
+    /// While it exists, the address and the tokens are valid.
+    pub lease: BridgeLease,
+}
+
+/// Keeps an address of the bridge open.
+pub struct BridgeLease(Box<dyn Any + Send + Sync>);
+
+impl BridgeLease {
+    /// Creates a lease that ends when this value is dropped.
+    pub fn new(guard: impl Any + Send + Sync) -> Self {
+        Self(Box::new(guard))
+    }
+}
+
+impl fmt::Debug for BridgeLease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(guard) = self;
+        f.debug_tuple("BridgeLease")
+            .field(&(**guard).type_id())
+            .finish()
+    }
+}
+
+/// Whether an agent calls its provider through the bridge.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BridgeMode {
+    /// Through the bridge, if its endpoint or its key is known.
+    #[default]
+    On,
+    /// Directly, with the key.
+    Off,
+}

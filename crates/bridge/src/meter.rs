@@ -1,0 +1,255 @@
+//! Stores each call: reserved before it is sent, settled at its end.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
+use tokio::sync::OnceCell;
+use tokio_util::task::TaskTracker;
+use windlass_core::{Clock, SystemClock};
+use windlass_tasks::{
+    CallAdmission, CallLabels, CallStatus, CallTokens, ModelCallEnd, ModelCallId, ModelCalls,
+    NewModelCall, SpendLimit,
+};
+use windlass_wire::ReportedUsage;
+
+use crate::prices::{ModelPrices, PriceTable};
+use crate::request_facts::RequestFacts;
+
+/// How long the end of the program waits for calls to be stored.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The prices and limits of calls.
+#[derive(Debug, Clone, Default)]
+pub struct MeterSettings {
+    /// Prices of models, in addition to the built-in ones or instead.
+    pub prices: Vec<(String, ModelPrices)>,
+    /// What may be spent.
+    pub limits: Vec<SpendLimit>,
+}
+
+/// Stores calls.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    settings: MeterSettings,
+    /// Read with the first call.
+    prices: OnceLock<PriceTable>,
+    store: OnceCell<Option<Arc<dyn ModelCalls>>>,
+    /// Opens the store with the first call.
+    opener: OnceLock<StoreOpener>,
+    /// Calls whose start or end is being stored.
+    pending: TaskTracker,
+    clock: Arc<dyn Clock>,
+}
+
+/// Opens a store. `None` if there is none.
+pub(crate) struct StoreOpener(
+    pub(crate) Box<dyn Fn() -> BoxFuture<'static, Option<Arc<dyn ModelCalls>>> + Send + Sync>,
+);
+
+impl fmt::Debug for StoreOpener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StoreOpener")
+    }
+}
+
+/// The id of a call, once it is stored. `None` if that failed.
+type StoredId = Shared<BoxFuture<'static, Option<ModelCallId>>>;
+
+/// A call that was sent, until it is settled.
+#[derive(Debug)]
+pub(crate) struct MeteredCall {
+    meter: Arc<Meter>,
+    /// `None` without a store.
+    id: Option<StoredId>,
+    requested_model: Option<String>,
+    started: Duration,
+}
+
+impl Meter {
+    pub(crate) fn new(settings: MeterSettings) -> Self {
+        Self {
+            settings,
+            prices: OnceLock::new(),
+            store: OnceCell::new(),
+            opener: OnceLock::new(),
+            pending: TaskTracker::new(),
+            clock: Arc::new(SystemClock::new()),
+        }
+    }
+
+    fn prices(&self) -> &PriceTable {
+        self.prices
+            .get_or_init(|| PriceTable::with(self.settings.prices.iter().cloned()))
+    }
+
+    /// Sets where calls are stored. A second store is ignored.
+    pub(crate) fn store_in(&self, store: Arc<dyn ModelCalls>) {
+        let _ = self.store.set(Some(store));
+    }
+
+    /// Opens the store with the first call. A second one is ignored.
+    pub(crate) fn open_with(&self, opener: StoreOpener) {
+        let _ = self.opener.set(opener);
+    }
+
+    async fn store(&self) -> Option<Arc<dyn ModelCalls>> {
+        if let Some(store) = self.store.get() {
+            return store.clone();
+        }
+        let StoreOpener(opener) = self.opener.get()?;
+        self.store.get_or_init(opener).await.clone()
+    }
+
+    /// Waits until all calls that have ended are stored.
+    pub(crate) async fn flush(&self) {
+        self.pending.close();
+        if tokio::time::timeout(FLUSH_TIMEOUT, self.pending.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!("some model calls were not stored in time");
+        }
+        self.pending.reopen();
+    }
+
+    /// Stores the start of a call. With limits, the call must be stored before it may be sent; the error is why it may
+    /// not. Without limits it is stored meanwhile.
+    pub(crate) async fn begin(
+        self: &Arc<Self>,
+        labels: &CallLabels,
+        request: &RequestFacts,
+    ) -> Result<MeteredCall, String> {
+        let limits = &self.settings.limits;
+        let started = self.clock.elapsed();
+        let call = NewModelCall {
+            labels: labels.clone(),
+            api: request
+                .dialect
+                .map_or("other", |api| api.as_str())
+                .to_owned(),
+            model: request.model.clone(),
+            reserved_nanos: self.prices().max_nanos(request),
+        };
+        let id = match self.store().await {
+            None if limits.is_empty() => None,
+            None => return Err("there is a spending limit, but no store to count in".to_owned()),
+            Some(store) if limits.is_empty() => Some(self.store_meanwhile(store, call)),
+            Some(store) => {
+                let id = admit(&store, call, limits.clone()).await?;
+                Some(std::future::ready(Some(id)).boxed().shared())
+            }
+        };
+        Ok(MeteredCall {
+            meter: Arc::clone(self),
+            id,
+            requested_model: request.model.clone(),
+            started,
+        })
+    }
+
+    fn store_meanwhile(&self, store: Arc<dyn ModelCalls>, call: NewModelCall) -> StoredId {
+        let stored = async move {
+            match store.begin_call(call, Vec::new()).await {
+                Ok(CallAdmission::Admitted { id, .. }) => Some(id),
+                Ok(CallAdmission::Refused { .. }) => None,
+                Err(error) => {
+                    tracing::warn!(%error, "a model call was not stored");
+                    None
+                }
+            }
+        };
+        let stored = stored.boxed().shared();
+        self.pending.spawn(stored.clone());
+        stored
+    }
+}
+
+/// Reserves the most that a call can cost.
+async fn admit(
+    store: &Arc<dyn ModelCalls>,
+    call: NewModelCall,
+    limits: Vec<SpendLimit>,
+) -> Result<ModelCallId, String> {
+    let model = call
+        .model
+        .clone()
+        .unwrap_or_else(|| "this model".to_owned());
+    let reserved = call.reserved_nanos;
+    // What cannot be counted is not sent.
+    let admission = store.begin_call(call, limits).await;
+    match admission.map_err(|error| format!("the call cannot be counted: {error}"))? {
+        CallAdmission::Admitted { id, notices } => {
+            for scope in notices {
+                let scope = scope.as_str();
+                tracing::warn!("80 % of the spending limit of the {scope} are reserved or spent");
+            }
+            Ok(id)
+        }
+        CallAdmission::Refused { limit, spent_nanos } => {
+            let scope = limit.scope.as_str();
+            let Some(reserved) = reserved else {
+                return Err(format!(
+                    "the price of {model} is unknown, and there is a spending limit for the {scope}: set its price in [prices]"
+                ));
+            };
+            Err(format!(
+                "the spending limit of the {scope} is {}: {} are spent or reserved, and this call may cost {}",
+                dollars(limit.nanos),
+                dollars(spent_nanos),
+                dollars(reserved)
+            ))
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with four digits")]
+fn dollars(nanos: i64) -> String {
+    format!("${:.4}", nanos as f64 / 1e9)
+}
+
+impl MeteredCall {
+    /// Stores the end of the call.
+    pub(crate) fn settle(self, status: CallStatus, http_status: Option<u16>, found: ReportedUsage) {
+        let Some(id) = self.id else {
+            return;
+        };
+        let meter = self.meter;
+        let Some(store) = meter.store.get().cloned().flatten() else {
+            return;
+        };
+        let model = found.model.or(self.requested_model);
+        let tokens = found.usage.map(|usage| CallTokens {
+            input: usage.input_tokens,
+            cache_read: usage.cache_read_tokens,
+            cache_write: usage.cache_write_tokens,
+            output: usage.output_tokens,
+            reasoning: usage.reasoning_tokens,
+        });
+        let cost_nanos = match status {
+            // The provider does not charge for an error.
+            CallStatus::Failed => Some(0),
+            // What a response that ended early costs is not known: what was reserved counts.
+            _ if !found.is_final => None,
+            _ => tokens.and_then(|tokens| meter.prices().cost_nanos(model.as_deref(), &tokens)),
+        };
+        let end = ModelCallEnd {
+            status,
+            http_status,
+            model,
+            tokens,
+            cost_nanos,
+            duration: meter.clock.elapsed().saturating_sub(self.started),
+        };
+        meter.pending.spawn(async move {
+            let Some(id) = id.await else {
+                return;
+            };
+            if let Err(error) = store.end_call(id, end).await {
+                tracing::warn!(%error, "the end of a model call was not stored");
+            }
+        });
+    }
+}

@@ -1,0 +1,172 @@
+//! The open addresses of the bridge.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use windlass_agents::http::BaseUrl;
+use windlass_core::SecretString;
+use windlass_tasks::CallLabels;
+
+/// The most addresses that are open at the same time.
+const MAX_ROUTES: usize = 10_000;
+
+/// One address: where its calls go, and with which keys.
+#[derive(Debug)]
+pub(crate) struct ProviderRoute {
+    /// Scheme, host and port of the provider.
+    pub(crate) origin: String,
+    /// Paths outside of it are refused. It has no trailing slash.
+    pub(crate) base: String,
+    pub(crate) is_local: bool,
+    /// The agent's tokens, each with the key that replaces it.
+    pub(crate) keys: Vec<(SecretString, Option<SecretString>)>,
+    pub(crate) labels: CallLabels,
+}
+
+impl ProviderRoute {
+    /// Creates a route to the provider at this URL. Returns the path that the agent's base URL must end with, too.
+    pub(crate) fn new(
+        upstream: &str,
+        keys: Vec<(SecretString, Option<SecretString>)>,
+        labels: CallLabels,
+    ) -> Result<(Self, String), String> {
+        let url = BaseUrl::parse(upstream)?;
+        let path = url.path().trim_end_matches('/').to_owned();
+        // Some agents add the version themselves.
+        let base = path.strip_suffix("/v1").unwrap_or(&path).to_owned();
+        let route = Self {
+            origin: url.origin(),
+            base,
+            is_local: url.is_local(),
+            keys,
+            labels: CallLabels {
+                account: url.host().to_owned(),
+                ..labels
+            },
+        };
+        Ok((route, path))
+    }
+
+    /// Returns the URL of the provider for a path with its query, if the path is inside of the provider's base.
+    pub(crate) fn url(&self, path_and_query: &str) -> Option<String> {
+        let path = path_and_query.split('?').next().unwrap_or_default();
+        let inside = path.strip_prefix(self.base.as_str())?;
+        let is_inside = inside.is_empty() || inside.starts_with('/');
+        (is_inside && !leaves_base(path)).then(|| format!("{}{path_and_query}", self.origin))
+    }
+}
+
+/// Returns `true` if a server may resolve the path to one that is not below its beginning.
+fn leaves_base(path: &str) -> bool {
+    let plain = path.to_ascii_lowercase().replace("%2e", ".");
+    let plain = plain
+        .replace("%2f", "/")
+        .replace("%5c", "/")
+        .replace('\\', "/");
+    plain.split('/').any(|part| part == ".." || part == ".")
+}
+
+/// All open addresses, by the part of the path that names them.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Routes {
+    open: Arc<RwLock<HashMap<String, Arc<ProviderRoute>>>>,
+}
+
+impl Routes {
+    pub(crate) fn get(&self, id: &str) -> Option<Arc<ProviderRoute>> {
+        self.open.read().get(id).cloned()
+    }
+
+    /// Adds an address. It is closed when the guard is dropped.
+    pub(crate) fn add(&self, id: &str, route: ProviderRoute) -> Option<RouteGuard> {
+        let mut open = self.open.write();
+        if open.len() >= MAX_ROUTES {
+            return None;
+        }
+        open.insert(id.to_owned(), Arc::new(route));
+        Some(RouteGuard {
+            routes: self.clone(),
+            id: id.to_owned(),
+        })
+    }
+}
+
+/// Closes an address when it is dropped.
+#[derive(Debug)]
+pub(crate) struct RouteGuard {
+    routes: Routes,
+    id: String,
+}
+
+impl Drop for RouteGuard {
+    fn drop(&mut self) {
+        self.routes.open.write().remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(upstream: &str) -> (ProviderRoute, String) {
+        ProviderRoute::new(upstream, Vec::new(), CallLabels::default()).unwrap()
+    }
+
+    #[test]
+    fn path_of_the_provider_is_kept() {
+        for (upstream, path, call, expected) in [
+            (
+                "http://h:1",
+                "",
+                "/v1/messages?beta=true",
+                "http://h:1/v1/messages?beta=true",
+            ),
+            (
+                "http://h:1/v1/",
+                "/v1",
+                "/v1/responses",
+                "http://h:1/v1/responses",
+            ),
+            (
+                "https://h/x/v1",
+                "/x/v1",
+                "/x/v1/models",
+                "https://h/x/v1/models",
+            ),
+            ("https://h/x/v1", "/x/v1", "/x/props", "https://h/x/props"),
+            (
+                "https://h/v1beta/openai",
+                "/v1beta/openai",
+                "/v1beta/openai/chat/completions",
+                "https://h/v1beta/openai/chat/completions",
+            ),
+        ] {
+            let (route, found) = route(upstream);
+            assert_eq!(found, path, "{upstream}");
+            assert_eq!(route.url(call).as_deref(), Some(expected));
+        }
+        assert_eq!(
+            route("https://api.example:8443/v1").0.labels.account,
+            "api.example"
+        );
+    }
+
+    #[test]
+    fn p16_path_outside_of_the_base_is_refused() {
+        let (route, _) = route("https://h/x/v1");
+        for path in [
+            "/",
+            "/y",
+            "/xy/v1",
+            "/x/../y",
+            "/x/%2e%2E/y",
+            "/x/v1/..%2fy",
+            "/x/..\\y",
+            "/x/%2e./y",
+            "/x/./y",
+        ] {
+            assert_eq!(route.url(path), None, "{path}");
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Tests of the bridge.
+
+mod budget;
+mod provider;
+mod relay;
