@@ -46,7 +46,7 @@ mod write_job;
 mod write_queue;
 mod writer;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,6 +56,15 @@ use windlass_tasks::{AccessStore, ModelCalls, StoreError, StoreResult, TaskStore
 pub use lease_clock::ManualClock;
 pub use pools::ClockSkew;
 pub use sqlite::{Inspection, inspect};
+
+/// The machine that uses a store. Each machine has the files of a project at a path of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LocalMachine {
+    /// Its name, different from those of all others. Without one, a path counts on every machine.
+    pub name: String,
+    /// The directory for the mirrors of projects that have no checkout on this machine.
+    pub mirrors: Option<PathBuf>,
+}
 
 /// Time limits of store operations.
 #[derive(Debug, Clone)]
@@ -73,6 +82,8 @@ pub struct StoreSettings {
     pub clock_skew: ClockSkew,
     /// The clock of leases: the machine's monotonic clock, or one that a test moves.
     pub lease_clock: Arc<dyn LeaseClock>,
+    /// The machine. By default it has no name.
+    pub machine: LocalMachine,
 }
 
 impl Default for StoreSettings {
@@ -83,6 +94,7 @@ impl Default for StoreSettings {
             open_timeout: Duration::from_secs(30),
             clock_skew: ClockSkew::default(),
             lease_clock: Arc::new(lease_clock::MachineClock::new()),
+            machine: LocalMachine::default(),
         }
     }
 }

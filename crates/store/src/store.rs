@@ -10,7 +10,6 @@ use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 use windlass_tasks::{LandingId, StoreError, StoreFuture, StoreResult, TaskId};
 
-use crate::StoreSettings;
 use crate::connection::DbConnection;
 use crate::merge::Mergeable;
 use crate::notify::{self, EventSignal};
@@ -21,6 +20,7 @@ use crate::pools::Pools;
 use crate::schema;
 use crate::write_job::{JobProgress, Operation, StageLabels, TypedWriteJob, UndoFn};
 use crate::write_queue::{self, WriteQueue};
+use crate::{LocalMachine, StoreSettings};
 
 /// A task store on SQLite or PostgreSQL.
 pub(crate) struct SqlStore {
@@ -86,6 +86,11 @@ impl SqlStore {
         };
         store.spawn_background(notify::watch_database(pools, signal));
         Ok(store)
+    }
+
+    /// Returns the machine that uses the store.
+    pub(crate) fn machine(&self) -> &LocalMachine {
+        &self.settings.machine
     }
 
     /// Runs a future in the background until the store is dropped.

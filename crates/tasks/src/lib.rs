@@ -76,7 +76,7 @@ pub use notification::{
     Channel, FollowStep, NewNotification, Notification, NotificationClaim, NotificationEnd,
     NotificationState,
 };
-pub use project::{Issue, NewIssue, NewProject, Project};
+pub use project::{Issue, NewIssue, NewProject, Project, ProjectCheckout, ProjectIdentity};
 pub use proof::{Proof, ProvedPart, TestSummary, Warning, WarningKind};
 pub use push::{NewPush, Push, PushClaim, PushEnd, PushRef, PushState};
 pub use record::{Correction, TestCase, TestCounts, TestResult, TestStatus};

@@ -101,12 +101,7 @@ fn bench_clone(bencher: Bencher, files: usize, mechanism: Mechanism) {
         .block_on(Sandbox::with_mechanism(Host::current(), mechanism))
         .unwrap();
     let clones = Clones::new(sandbox, dir.path().join("clones")).unwrap();
-    let project = Project {
-        id: ProjectId::from(1),
-        name: "project".into(),
-        root,
-        created_at: Timestamp(0),
-    };
+    let project = Project::new(ProjectId::from(1), "project", root, Timestamp(0));
     let mut number = 0;
     bencher.bench_local(|| {
         number += 1;

@@ -78,12 +78,7 @@ impl Attempt {
         let sandbox = runtime.block_on(Sandbox::detect(Host::current())).unwrap();
         let clones = Clones::new(sandbox.clone(), dir.path().join("clones")).unwrap();
         let tests = TestRunner::new(sandbox, TestSettings::default());
-        let project = Project {
-            id: ProjectId::from(1),
-            name: "project".into(),
-            root,
-            created_at: Timestamp(0),
-        };
+        let project = Project::new(ProjectId::from(1), "project", root, Timestamp(0));
         let attempt = AttemptRef {
             task: TaskId::from(1),
             number: 1,

@@ -85,12 +85,7 @@ async fn measure(files: &[(&str, &str)]) -> Vec<Duration> {
         ..TestSettings::default()
     };
     let tests = TestRunner::new(sandbox, settings).with_setup_store(dir.path().join("setup"));
-    let project = Project {
-        id: ProjectId::from(1),
-        name: "project".into(),
-        root,
-        created_at: Timestamp(0),
-    };
+    let project = Project::new(ProjectId::from(1), "project", root, Timestamp(0));
     let mut times = Vec::new();
     for number in 1..=4 {
         let attempt = AttemptRef {

@@ -28,12 +28,12 @@ async fn prepare() {
     };
     let store = dir.join("home/.local/state/windlass/setup");
     let tests = TestRunner::new(sandbox, settings).with_setup_store(store);
-    let project = Project {
-        id: ProjectId::from(1),
-        name: "project".into(),
-        root: dir.join("project"),
-        created_at: Timestamp(0),
-    };
+    let project = Project::new(
+        ProjectId::from(1),
+        "project",
+        dir.join("project"),
+        Timestamp(0),
+    );
     let attempt = AttemptRef {
         task: TaskId::from(7),
         number,

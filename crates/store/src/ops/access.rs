@@ -102,7 +102,7 @@ pub(crate) async fn add_token(
         )));
     }
     for project in new.projects.iter().flatten() {
-        projects::get_project(db, *project).await?;
+        projects::exists(db, *project).await?;
     }
     let now = db.now();
     let count = match db.fetch_optional(COUNT, args![now]).await? {

@@ -71,7 +71,7 @@ async fn add_candidates(
 }
 
 async fn check_parents(db: &mut DbConnection, new: &NewTask) -> StoreResult<()> {
-    projects::get_project(db, new.project_id).await?;
+    projects::exists(db, new.project_id).await?;
     if let Some(id) = new.issue_id {
         let issue = projects::get_issue(db, id).await?;
         if issue.project_id != new.project_id {

@@ -65,7 +65,7 @@ pub(crate) async fn add(db: &mut DbConnection, new: &NewSchedule) -> StoreResult
         "RETURNING ",
         columns!()
     );
-    projects::get_project(db, new.task.project_id).await?;
+    projects::exists(db, new.task.project_id).await?;
     let count = match db.fetch_optional(COUNT, args![]).await? {
         Some(row) => row.int_as("n")?,
         None => 0,

@@ -124,7 +124,7 @@ pub(crate) async fn cancel_all(
         "AND ($1 = 0 OR project_id = $1) ORDER BY id"
     );
     if let Some(project) = project {
-        projects::get_project(db, project).await?;
+        projects::exists(db, project).await?;
     }
     let rows = db.fetch_all(OPEN, args![or_zero(project)]).await?;
     let mut cancelled = Vec::with_capacity(rows.len());
@@ -178,7 +178,7 @@ pub(crate) async fn pause_workers(
         "ON CONFLICT (project_id) DO UPDATE SET reason = excluded.reason RETURNING project_id, reason, since"
     );
     if let Some(project) = project {
-        projects::get_project(db, project).await?;
+        projects::exists(db, project).await?;
     }
     let now = db.now();
     let values = args![or_zero(project), reason, now];
@@ -235,6 +235,6 @@ pub(crate) async fn set_note(
     note: &str,
 ) -> StoreResult<()> {
     const SET: Sql = sql!("UPDATE project SET note = $2 WHERE id = $1");
-    projects::get_project(db, project).await?;
+    projects::exists(db, project).await?;
     db.execute(SET, args![project, note]).await
 }

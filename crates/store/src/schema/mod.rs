@@ -70,6 +70,10 @@ const MIGRATIONS: &[Sql] = &[
         sqlite: include_str!("../../migrations/sqlite/0013_model_call.sql"),
         postgres: include_str!("../../migrations/postgres/0013_model_call.sql"),
     },
+    Sql {
+        sqlite: include_str!("../../migrations/sqlite/0014_checkouts.sql"),
+        postgres: include_str!("../../migrations/postgres/0014_checkouts.sql"),
+    },
 ];
 
 /// The objects that the newest schema has in PostgreSQL. `tests/suite/real_postgres.rs` compares them with the

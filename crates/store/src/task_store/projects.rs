@@ -1,7 +1,10 @@
 //! Projects and issues.
 
+use std::path::PathBuf;
+
 use windlass_tasks::{
-    Issue, IssueId, NewIssue, NewProject, Project, ProjectId, Projects, StoreFuture,
+    Issue, IssueId, NewIssue, NewProject, Project, ProjectCheckout, ProjectId, ProjectIdentity,
+    Projects, StoreFuture,
 };
 
 use super::write::{durable, operation, ready_error};
@@ -21,21 +24,79 @@ impl Projects for SqlStore {
             return ready_error(error);
         }
         let options = durable(stages!("adding a project"));
+        let args = (self.machine().clone(), project);
         self.write(
             options,
-            operation!(|db, project| projects::add_project(db, &project)),
+            operation!(|db, args| projects::add_project(db, &args.0, &args.1)),
+        )
+    }
+
+    fn add_remote_project(&self, identity: ProjectIdentity) -> StoreFuture<'_, Project> {
+        if let Err(error) = projects::check_identity(&identity) {
+            return ready_error(error);
+        }
+        let options = durable(stages!("adding a project"));
+        let args = (self.machine().clone(), identity);
+        self.write(
+            options,
+            operation!(|db, args| projects::add_remote_project(db, &args.0, &args.1)),
+        )
+    }
+
+    fn identify_project(
+        &self,
+        id: ProjectId,
+        identity: ProjectIdentity,
+    ) -> StoreFuture<'_, Project> {
+        if let Err(error) = projects::check_identity(&identity) {
+            return ready_error(error);
+        }
+        let options = durable(stages!("changing a project"));
+        let args = (self.machine().clone(), identity);
+        self.write(
+            options,
+            operation!(|db, args| projects::identify_project(db, &args.0, id, &args.1)),
+        )
+    }
+
+    fn set_checkout(&self, id: ProjectId, root: Option<PathBuf>) -> StoreFuture<'_, Project> {
+        if let Some(Err(error)) = root.as_deref().map(projects::check_root) {
+            return ready_error(error);
+        }
+        let options = durable(stages!("mapping a project"));
+        let args = (self.machine().clone(), root);
+        self.write(
+            options,
+            operation!(|db, args| projects::set_checkout(db, &args.0, id, args.1.as_deref())),
+        )
+    }
+
+    fn checkouts(&self, id: ProjectId) -> StoreFuture<'_, Vec<ProjectCheckout>> {
+        self.read("listing the checkouts of a project", move |db| {
+            Box::pin(projects::checkouts(db, id))
+        })
+    }
+
+    fn remove_project(&self, id: ProjectId) -> StoreFuture<'_, ()> {
+        let options = durable(stages!("removing a project"));
+        let machine = self.machine().clone();
+        self.write(
+            options,
+            operation!(|db, machine| projects::remove_project(db, &machine, id)),
         )
     }
 
     fn project(&self, id: ProjectId) -> StoreFuture<'_, Project> {
+        let machine = self.machine().clone();
         self.read("reading a project", move |db| {
-            Box::pin(projects::get_project(db, id))
+            Box::pin(async move { projects::get_project(db, &machine, id).await })
         })
     }
 
     fn projects(&self) -> StoreFuture<'_, Vec<Project>> {
-        self.read("listing the projects", |db| {
-            Box::pin(projects::projects(db))
+        let machine = self.machine().clone();
+        self.read("listing the projects", move |db| {
+            Box::pin(async move { projects::projects(db, &machine).await })
         })
     }
 

@@ -10,6 +10,7 @@ mod faults;
 mod hostile;
 mod killed;
 mod model_calls;
+mod machines;
 mod real_encrypted;
 mod real_postgres;
 mod schema_versions;

@@ -56,7 +56,7 @@ impl Approvals {
 
 impl Decide {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let store = ProjectQueue::open(app).await?.store;
+        let store = ProjectQueue::open(app).await?.queue.store;
         let request = store.approval(self.id).await?.request;
         let option = self.selected_option(&request.options)?;
         let decided = store

@@ -7,11 +7,13 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
 use windlass_sandbox::{CommandSpec, Host, Mechanism, Profile, Sandbox};
+use windlass_tasks::Project;
 
 use super::agents::{self, Health};
 use super::app::App;
 use super::console::{BAD, GOOD, WARNING};
 use super::exit::{CliError, Exit};
+use super::machine::local_machine;
 use super::repository::repository;
 use super::worker_pause;
 
@@ -181,9 +183,12 @@ async fn workers(app: &App<'_>) -> Vec<DoctorCheck> {
         if path.is_some_and(|path| !Path::new(path.trim_start_matches("//")).exists()) {
             return None;
         }
-        let store = windlass_store::open(&url).await.ok()?;
+        let mut settings = windlass_store::StoreSettings::default();
+        settings.machine = local_machine(&app.inputs, &url).ok()?;
+        let store = windlass_store::open_with(&url, settings).await.ok()?;
         let known = store.projects().await.ok()?;
-        let project = known.into_iter().find(|known| known.root == root)?;
+        let is_this = |known: &Project| known.here && known.root == root;
+        let project = known.into_iter().find(is_this)?;
         worker_pause::pauses(&*store, project.id).await.ok()
     };
     // A database that cannot be reached is reported by the commands that need it.

@@ -24,6 +24,7 @@ mod init;
 mod interrupt;
 mod land;
 mod logging;
+mod machine;
 mod man;
 mod masking;
 mod mcp;
@@ -41,6 +42,7 @@ mod question;
 mod queue;
 mod record;
 pub mod reference;
+mod remote;
 mod replay;
 mod repository;
 mod review;
@@ -131,7 +133,7 @@ enum Command {
     Task(task::Tasks),
     /// Land proved changes on their target branch: merge, test, then move the branch
     Land(land::Land),
-    /// Manage what belongs to this project: the note for its agents
+    /// Manage projects: add, list, show, remove; the note for their agents
     Project(project::Projects),
     /// List, pause, resume and remove schedules
     Schedule(schedule::SchedulesCommand),

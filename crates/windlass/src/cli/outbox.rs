@@ -19,7 +19,7 @@ use super::console::{Console, QUIET};
 use super::exit::CliError;
 use super::notify::{self, Notifier};
 use super::publish::{self, Publisher};
-use super::queue::ProjectQueue;
+use super::queue::OpenQueue;
 
 /// Maximum interval between two checks of the outbox.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -51,13 +51,13 @@ impl Outbox {
     /// Creates the outbox of a worker for one project, or for all. Events from now on count.
     pub(super) async fn open(
         app: &App<'_>,
-        queue: &ProjectQueue,
-        all: bool,
+        queue: &OpenQueue,
+        project: Option<ProjectId>,
     ) -> Result<Self, CliError> {
         let config = &queue.config;
         let outbox = Self {
             store: Arc::clone(&queue.store),
-            project: (!all).then_some(queue.project.id),
+            project,
             remote: config.publish.remote.clone(),
             publisher: Publisher::new(Arc::clone(&queue.store), config.publish.command.clone()),
             notifier: Notifier::new(config).map_err(CliError::usage)?,

@@ -1,13 +1,15 @@
-//! `windlass project note`: the note that every agent receives.
+//! `windlass project`: the projects of the store, where their files are, and the note that every agent receives.
+
+mod add;
+mod list;
+mod note;
 
 use clap::{Args, Subcommand};
-use serde_json::json;
+use windlass_tasks::{Project, ProjectId};
 
 use super::app::App;
-use super::editor;
 use super::exit::{CliError, Exit};
-use super::prompt_text;
-use super::queue::ProjectQueue;
+use super::queue::OpenQueue;
 
 #[derive(Debug, Args)]
 pub(super) struct Projects {
@@ -17,61 +19,51 @@ pub(super) struct Projects {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Add the project of this directory, or change its name or remote
+    Add(add::Add),
+    /// List the projects of the store
+    List(list::List),
+    /// Show a project: its root commit, its remote, and where machines have its files
+    Show(list::Show),
+    /// Remove this machine's checkout or mirror from a project, or the project itself
+    Remove(list::Remove),
     /// Show or set the note that is part of every agent's prompt in this project
-    Note(Note),
-}
-
-#[derive(Debug, Args)]
-struct Note {
-    /// New note; - reads it from stdin. Without it, the note is printed
-    text: Option<String>,
-    /// Edit the note in $EDITOR
-    #[arg(long, conflicts_with = "text")]
-    edit: bool,
-    /// Remove the note
-    #[arg(long, conflicts_with_all = ["text", "edit"])]
-    clear: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    Note(note::Note),
 }
 
 impl Projects {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let Command::Note(note) = self.command;
-        note.run(app).await
+        match self.command {
+            Command::Add(add) => add.run(app).await,
+            Command::List(list) => list.run(app).await,
+            Command::Show(show) => show.run(app).await,
+            Command::Remove(remove) => remove.run(app).await,
+            Command::Note(note) => note.run(app).await,
+        }
     }
 }
 
-impl Note {
-    async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let queue = ProjectQueue::open(app).await?;
-        let (store, project) = (&queue.store, queue.project.id);
-        let text = match self.text {
-            Some(text) => Some(prompt_text::read(text, std::io::stdin())?),
-            None if self.clear => Some(String::new()),
-            None if self.edit => {
-                let before = store.project_note(project).await?;
-                let keep = |text: &str| Ok(text.trim().to_owned());
-                match editor::edit(app, "note.md", &before, keep).await? {
-                    Some(text) => Some(text),
-                    None => return Ok(editor::unchanged(app)),
-                }
-            }
-            None => None,
-        };
-        if let Some(text) = text {
-            store.set_project_note(project, text).await?;
-        }
-        let note = store.project_note(project).await?;
-        if self.json {
-            app.console.json(&json!({ "note": note }))?;
-        } else if note.is_empty() {
-            app.console
-                .line("no note; set one with: windlass project note TEXT")?;
-        } else {
-            app.console.text(&format!("{}\n", note.trim_end()))?;
-        }
-        Ok(Exit::Done)
+/// Finds a project by its number or its name. Of several with the same name, the one with a checkout here counts.
+async fn find(queue: &OpenQueue, text: &str) -> Result<Project, CliError> {
+    let projects = queue.store.projects().await?;
+    let id: Option<ProjectId> = text.parse().ok();
+    if let Some(found) = projects.iter().find(|project| Some(project.id) == id) {
+        return Ok(found.clone());
+    }
+    let mut named: Vec<Project> = projects
+        .into_iter()
+        .filter(|project| project.name == text)
+        .collect();
+    if named.len() > 1 {
+        named.retain(|project| project.here);
+    }
+    match (named.pop(), named.is_empty()) {
+        (Some(found), true) => Ok(found),
+        (Some(_), false) => Err(CliError::usage(format!(
+            "several projects are named {text}: use a number of windlass project list"
+        ))),
+        (None, _) => Err(CliError::usage(format!(
+            "no project is named {text}: see windlass project list"
+        ))),
     }
 }

@@ -19,6 +19,7 @@ use super::console::{QUIET, STRONG};
 use super::exit::{CliError, Exit};
 use super::host_ops::LocalHostOps;
 use super::interrupt::Interrupts;
+use super::outbox::Outbox;
 use super::queue::ProjectQueue;
 use super::repository::repository;
 use super::task_runtime::{TaskRuntime, test_settings};
@@ -88,7 +89,8 @@ impl Serve {
         self.print_ready(app, &running.url(), &key)?;
 
         let stop = CancellationToken::new();
-        let outbox = self.worker_args.outbox(app, &queue).await?;
+        let only = self.worker_args.only(&queue.project);
+        let outbox = Outbox::open(app, &queue, only).await?;
         let work = outbox.run_with(run_worker(worker, stop.clone()), &stop);
         tokio::pin!(work);
         let mut interrupted = false;
@@ -140,7 +142,8 @@ impl Serve {
             app.console
                 .notice(&format!("tasks that name no agent will fail: {error}"));
         }
-        Some(self.worker_args.worker(app, queue, task_runtime, agents))
+        let scope = (&queue.queue, self.worker_args.only(&queue.project));
+        Some(self.worker_args.worker(app, scope, task_runtime, agents))
     }
 
     fn print_ready(

@@ -12,13 +12,14 @@ use windlass_runner::{
     RunnerSettings,
 };
 use windlass_sandbox::Sandbox;
-use windlass_tasks::{LandingStrategy, ProjectId, TaskStore};
+use windlass_tasks::{LandingSite, LandingStrategy, ProjectId, TaskStore, Workspace};
 use windlass_workspace::{Clones, Judge, Retention, TestRunner, TestSettings};
 
 use super::app::App;
 use super::exit::CliError;
 use super::masking::{self, MaskedVerifier};
-use super::queue::ProjectQueue;
+use super::queue::OpenQueue;
+use super::remote::{RemoteProjects, RemoteSite, RemoteWorkspace};
 use crate::config::{AutoLand, Config, LandStrategy, TestCommand};
 use crate::git_history::GitHistory;
 use crate::git_settings::GitSettings;
@@ -33,13 +34,15 @@ pub(super) struct TaskRuntime {
     masker: Masker,
     /// The id of the store, in the names of branches.
     store_id: Option<String>,
+    /// The projects with a remote. `None` without a store.
+    remotes: Option<RemoteProjects>,
 }
 
 impl TaskRuntime {
     /// Creates a runtime for the store of this queue, with its own directory for clones.
     pub(super) async fn for_store(
         app: &App<'_>,
-        queue: &ProjectQueue,
+        queue: &OpenQueue,
         tests: TestSettings,
     ) -> Result<Self, CliError> {
         let clones = clones_dir(app, &queue.url)?;
@@ -52,6 +55,11 @@ impl TaskRuntime {
         };
         Ok(Self {
             clones: runtime.clones.with_store(&id).with_retention(retention),
+            remotes: Some(RemoteProjects {
+                store: Arc::clone(&queue.store),
+                store_id: id.clone(),
+                mirrors: queue.machine.mirrors.clone().unwrap_or_default(),
+            }),
             store_id: Some(id),
             ..runtime
         })
@@ -103,12 +111,22 @@ impl TaskRuntime {
             codebase: codebase(app, sandbox),
             masker: masking::masker(&app.inputs, &Config::load(&app.inputs)?),
             store_id: None,
+            remotes: None,
         })
     }
 
     /// Returns the directory that contains the clones.
     pub(super) fn clones_dir(&self) -> &Path {
         &self.clones_dir
+    }
+
+    /// Returns where attempts work: in clones of the checkouts of this machine, or of mirrors of remotes.
+    pub(super) fn workspace(&self) -> Arc<dyn Workspace> {
+        let clones = self.clones.clone();
+        match self.remotes.clone() {
+            Some(remotes) => Arc::new(RemoteWorkspace { clones, remotes }),
+            None => Arc::new(clones),
+        }
     }
 
     /// Creates a runner with this store and these agents.
@@ -126,7 +144,7 @@ impl TaskRuntime {
         };
         Runner {
             store,
-            workspace: Arc::new(self.clones.clone()),
+            workspace: self.workspace(),
             verifier: Arc::new(MaskedVerifier {
                 verifier: Judge::new(self.clones.clone(), self.tests.clone()),
                 masker: self.masker.clone(),
@@ -149,9 +167,14 @@ impl TaskRuntime {
         config: &Config,
         project: Option<ProjectId>,
     ) -> Lander {
+        let clones = self.clones.clone();
+        let site: Arc<dyn LandingSite> = match self.remotes.clone() {
+            Some(remotes) => Arc::new(RemoteSite { clones, remotes }),
+            None => Arc::new(clones),
+        };
         Lander {
             runner,
-            site: Arc::new(self.clones.clone()),
+            site,
             settings: landing_settings(config),
             project,
         }

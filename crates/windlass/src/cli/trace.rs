@@ -35,7 +35,7 @@ pub(super) struct Trace {
 
 impl Trace {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let store = ProjectQueue::open(app).await?.store;
+        let store = ProjectQueue::open(app).await?.queue.store;
         let Some(id) = self.id.clone() else {
             return self.list(app, &*store).await;
         };

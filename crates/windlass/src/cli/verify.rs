@@ -15,6 +15,7 @@ use super::exit::{CliError, Exit};
 use super::proof::stored_proof;
 use super::proof_lines::proof_lines;
 use super::queue::ProjectQueue;
+use super::remote;
 use super::task_runtime::{TaskRuntime, test_settings};
 
 #[derive(Debug, Args)]
@@ -46,7 +47,7 @@ impl Verify {
         let queue = ProjectQueue::open(app).await?;
         let task = queue.store.task(id).await?;
         let proof = stored_proof(&queue, &task).await?;
-        let root = queue.store.project(task.project_id).await?.root;
+        let root = remote::root_of(&*queue.store, &task).await?;
         let task_runtime =
             TaskRuntime::for_store(app, &queue, test_settings(&queue.config)).await?;
         let verified = task_runtime

@@ -11,7 +11,7 @@ use windlass_runner::{
     AgentPoolManager, ChangeReviewer, LandingListener, LandingReport, LandingResult, ResultStatus,
     TaskResult, WorkerReport,
 };
-use windlass_tasks::{TaskFilter, TaskId, TaskStatus, TaskStore, WorkerKind};
+use windlass_tasks::{Project, ProjectId, TaskFilter, TaskId, TaskStatus, TaskStore, WorkerKind};
 
 use super::app::App;
 use super::console::QUIET;
@@ -20,7 +20,8 @@ use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
 use super::outbox::Outbox;
 use super::progress::ProgressPrinter;
-use super::queue::ProjectQueue;
+use super::queue::{OpenQueue, ProjectQueue};
+use super::repository::repository;
 use super::review::ReviewingAgent;
 use super::task_runtime::{TaskRuntime, runner_settings, test_settings};
 use super::worker_pause::{self, PauseCommand};
@@ -35,7 +36,7 @@ pub(super) struct WorkerArgs {
     /// Agent for tasks that name none (default: the configured agent, else anthropic if ANTHROPIC_API_KEY is set)
     #[arg(short, long, value_name = "NAME")]
     agent: Option<String>,
-    /// Run tasks of all projects in the store; their directories must all be on this machine
+    /// Run tasks of all projects in the store that have a checkout on this machine or a remote
     #[arg(long)]
     all: bool,
     /// Run only tasks of this kind: backend, frontend or test (repeatable)
@@ -66,13 +67,13 @@ impl WorkerArgs {
     async fn check_default(
         &self,
         app: &App<'_>,
-        queue: &ProjectQueue,
+        (queue, project): (&OpenQueue, Option<ProjectId>),
         agents: &AgentCatalog,
     ) -> Result<(), CliError> {
         let Err(error) = agents.find(None) else {
             return Ok(());
         };
-        if agents.has_default() || self.has_task_without_agent(queue).await? {
+        if agents.has_default() || has_task_without_agent(queue, project).await? {
             return Err(error.into());
         }
         app.console
@@ -80,39 +81,16 @@ impl WorkerArgs {
         Ok(())
     }
 
-    /// Returns `true` if a task waits that names no agent.
-    async fn has_task_without_agent(&self, queue: &ProjectQueue) -> Result<bool, CliError> {
-        let mut filter = TaskFilter {
-            project_id: (!self.all).then_some(queue.project.id),
-            status: Some(TaskStatus::Pending),
-            ..TaskFilter::default()
-        };
-        loop {
-            let tasks = queue.store.tasks(filter.clone()).await?;
-            let Some(last) = tasks.last() else {
-                return Ok(false);
-            };
-            if tasks.iter().any(|task| task.agent.is_none()) {
-                return Ok(true);
-            }
-            filter.after = Some(last.id);
-        }
+    /// Returns the project whose tasks are run, or `None` for all.
+    pub(super) fn only(&self, project: &Project) -> Option<ProjectId> {
+        (!self.all).then_some(project.id)
     }
 
-    /// Opens the outbox of a worker for this queue.
-    pub(super) async fn outbox(
-        &self,
-        app: &App<'_>,
-        queue: &ProjectQueue,
-    ) -> Result<Outbox, CliError> {
-        Outbox::open(app, queue, self.all).await
-    }
-
-    /// Creates a worker for this queue.
+    /// Creates a worker for this queue, for one project or for all.
     pub(super) fn worker(
         &self,
         app: &App<'_>,
-        queue: &ProjectQueue,
+        (queue, project): (&OpenQueue, Option<ProjectId>),
         task_runtime: &TaskRuntime,
         agents: AgentCatalog,
     ) -> windlass_runner::Worker {
@@ -139,7 +117,6 @@ impl WorkerArgs {
             .concurrency
             .map_or(config.worker.concurrency, u32::from);
         let concurrency = usize::try_from(concurrency).unwrap_or(usize::MAX);
-        let project = (!self.all).then_some(queue.project.id);
         let runner = Arc::new(runner);
         let lander = task_runtime.lander(Arc::clone(&runner), config, project);
         windlass_runner::Worker {
@@ -151,6 +128,28 @@ impl WorkerArgs {
             reviewer,
             ..windlass_runner::Worker::new(runner)
         }
+    }
+}
+
+/// Returns `true` if a task waits that names no agent.
+async fn has_task_without_agent(
+    queue: &OpenQueue,
+    project: Option<ProjectId>,
+) -> Result<bool, CliError> {
+    let mut filter = TaskFilter {
+        project_id: project,
+        status: Some(TaskStatus::Pending),
+        ..TaskFilter::default()
+    };
+    loop {
+        let tasks = queue.store.tasks(filter.clone()).await?;
+        let Some(last) = tasks.last() else {
+            return Ok(false);
+        };
+        if tasks.iter().any(|task| task.agent.is_none()) {
+            return Ok(true);
+        }
+        filter.after = Some(last.id);
     }
 }
 
@@ -180,25 +179,30 @@ impl Worker {
         if let Some(command) = self.command {
             return command.run(app).await;
         }
-        let queue = ProjectQueue::open(app).await?;
-        for pause in worker_pause::pauses(&*queue.store, queue.project.id).await? {
-            app.console.notice(&worker_pause::describe(&pause));
+        let (queue, here) = self.open(app).await?;
+        if let Some(here) = &here {
+            for pause in worker_pause::pauses(&*queue.store, here.id).await? {
+                app.console.notice(&worker_pause::describe(&pause));
+            }
         }
         let config = &queue.config;
         let task_runtime = TaskRuntime::for_store(app, &queue, test_settings(config)).await?;
-        if !self.worker_args.all {
-            let root = &queue.project.root;
+        let only = here.as_ref().and_then(|here| self.worker_args.only(here));
+        let checkout = here.filter(|here| only.is_some() && here.remote.is_none());
+        if let Some(checkout) = checkout {
             // A repository without a commit is an error of the task that needs one.
+            let root = &checkout.root;
             let _ = task_runtime.note_uncommitted_edits(app, root).await;
         }
         let agents = self.worker_args.catalog(app).await?;
-        self.worker_args.check_default(app, &queue, &agents).await?;
+        let scope = (&queue, only);
+        self.worker_args.check_default(app, scope, &agents).await?;
         let worker = windlass_runner::Worker {
             once: self.once,
-            ..self.worker_args.worker(app, &queue, &task_runtime, agents)
+            ..self.worker_args.worker(app, scope, &task_runtime, agents)
         };
         let stop = CancellationToken::new();
-        let outbox = self.worker_args.outbox(app, &queue).await?;
+        let outbox = Outbox::open(app, &queue, only).await?;
         let work = outbox.run_with(worker.run(stop.clone()), &stop);
         tokio::pin!(work);
         let mut interrupts = Interrupts::listen()?;
@@ -218,13 +222,22 @@ impl Worker {
         };
         let report = report?;
         if report.results.is_empty() && !self.json {
-            explain_idle(app, &queue).await?;
+            explain_idle(app, &queue, only).await?;
         }
         self.report(app, &report)?;
         if !self.json {
             name_reviews(app, &*queue.store, &report).await?;
         }
         exit(&*queue.store, &report).await
+    }
+
+    /// Opens the store, and the project unless the worker is for all of them and runs outside of a repository.
+    async fn open(&self, app: &App<'_>) -> Result<(OpenQueue, Option<Project>), CliError> {
+        if self.worker_args.all && repository(&app.inputs.cwd).is_err() {
+            return Ok((OpenQueue::open(app).await?, None));
+        }
+        let ProjectQueue { queue, project } = ProjectQueue::open(app).await?;
+        Ok((queue, Some(project)))
     }
 
     fn report(&self, app: &App<'_>, report: &WorkerReport) -> Result<(), CliError> {
@@ -305,9 +318,13 @@ async fn name_reviews(
 }
 
 /// Says why there was nothing to do, if a task waits for the end of another worker's lease.
-async fn explain_idle(app: &App<'_>, queue: &ProjectQueue) -> Result<(), CliError> {
+async fn explain_idle(
+    app: &App<'_>,
+    queue: &OpenQueue,
+    project: Option<ProjectId>,
+) -> Result<(), CliError> {
     let filter = TaskFilter {
-        project_id: Some(queue.project.id),
+        project_id: project,
         status: Some(TaskStatus::InProgress),
         ..TaskFilter::default()
     };

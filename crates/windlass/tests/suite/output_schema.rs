@@ -45,6 +45,21 @@ fn tasks_have_one_shape() {
 }
 
 #[test]
+fn projects_have_their_shapes() {
+    let harness = TaskHarness::new("true", INSTANT);
+    check(
+        "shown_project",
+        &harness.json(&["project", "add", "--json"]),
+    );
+    check("projects", &harness.json(&["project", "list", "--json"]));
+    let shown = harness.json(&["project", "show", "project", "--json"]);
+    check("shown_project", &shown);
+    assert!(shown["project"]["root_commit"].is_string(), "{shown}");
+    let removed = harness.json(&["project", "remove", "1", "--json"]);
+    check("removed_project", &removed);
+}
+
+#[test]
 fn questions_and_answers_have_their_shapes() {
     let harness = TaskHarness::new("echo '0 passed, 1 failed'; false", INSTANT);
     harness.json(&["task", "add", "Do it", "--json"]);

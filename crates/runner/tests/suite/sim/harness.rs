@@ -46,12 +46,12 @@ impl Harness {
         let dyn_clock = Arc::clone(&clock) as Arc<dyn Clock>;
         let store = Arc::new(SimStore::new(Arc::clone(&dyn_clock), Arc::clone(&faults)));
         let now = store.now();
-        store.memory().projects.push(Project {
-            id: ProjectId::from(1),
-            name: "project".to_owned(),
-            root: "/project".into(),
-            created_at: now.wall,
-        });
+        store.memory().projects.push(Project::new(
+            ProjectId::from(1),
+            "project",
+            "/project".into(),
+            now.wall,
+        ));
         Self {
             repo: Arc::new(Repo::new(dyn_clock, Arc::clone(&faults))),
             agent: Arc::default(),

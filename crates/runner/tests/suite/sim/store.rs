@@ -1,6 +1,7 @@
 //! The in-memory store behind the traits of a store, with injected faults.
 
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -9,8 +10,8 @@ use windlass_core::{Clock, Usage};
 use windlass_tasks::{
     AttemptRef, Broadcast, Claim, Claimed, EarlierChange, Enqueued, EventFilter, EventLog, Issue,
     IssueId, LeaseStatus, Leases, LoggedEvent, NewIssue, NewProject, NewTask, Outcome, Project,
-    ProjectId, Projects, Release, StoreError, StoreFuture, StoreResult, Task, TaskFilter, TaskId,
-    TaskQueue,
+    ProjectCheckout, ProjectId, ProjectIdentity, Projects, Release, StoreError, StoreFuture,
+    StoreResult, Task, TaskFilter, TaskId, TaskQueue,
 };
 
 use super::faults::Faults;
@@ -90,14 +91,68 @@ impl Projects for SimStore {
 
     fn add_project(&self, new: NewProject) -> StoreFuture<'_, Project> {
         self.call(move |memory, now| {
+            let id = next_id(memory.projects.len());
+            let project = Project::new(id, new.name, new.root, now.wall);
+            memory.projects.push(project.clone());
+            Ok(project)
+        })
+    }
+
+    fn add_remote_project(&self, identity: ProjectIdentity) -> StoreFuture<'_, Project> {
+        self.call(move |memory, now| {
+            let id = next_id(memory.projects.len());
             let project = Project {
-                id: next_id(memory.projects.len()),
-                name: new.name,
-                root: new.root,
-                created_at: now.wall,
+                here: false,
+                root_commit: identity.root_commit,
+                remote: identity.remote,
+                ..Project::new(id, identity.name, "/mirror".into(), now.wall)
             };
             memory.projects.push(project.clone());
             Ok(project)
+        })
+    }
+
+    fn identify_project(
+        &self,
+        id: ProjectId,
+        identity: ProjectIdentity,
+    ) -> StoreFuture<'_, Project> {
+        self.call(move |memory, _| {
+            let known = memory.projects.iter_mut().find(|project| project.id == id);
+            let project = known.ok_or_else(|| StoreError::not_found("project", id))?;
+            project.name = identity.name;
+            project.root_commit = identity.root_commit;
+            project.remote = identity.remote;
+            Ok(project.clone())
+        })
+    }
+
+    fn set_checkout(&self, id: ProjectId, root: Option<PathBuf>) -> StoreFuture<'_, Project> {
+        self.call(move |memory, _| {
+            let known = memory.projects.iter_mut().find(|project| project.id == id);
+            let project = known.ok_or_else(|| StoreError::not_found("project", id))?;
+            project.here = root.is_some();
+            project.root = root.unwrap_or_else(|| "/mirror".into());
+            Ok(project.clone())
+        })
+    }
+
+    fn checkouts(&self, id: ProjectId) -> StoreFuture<'_, Vec<ProjectCheckout>> {
+        self.call(move |memory, _| {
+            let known = memory.projects.iter();
+            let here = known.filter(|project| project.id == id && project.here);
+            let checkouts = here.map(|project| ProjectCheckout {
+                machine: String::new(),
+                root: project.root.clone(),
+            });
+            Ok(checkouts.collect())
+        })
+    }
+
+    fn remove_project(&self, id: ProjectId) -> StoreFuture<'_, ()> {
+        self.call(move |memory, _| {
+            memory.projects.retain(|project| project.id != id);
+            Ok(())
         })
     }
 

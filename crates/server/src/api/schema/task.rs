@@ -51,7 +51,14 @@ pub(crate) enum Scope {
 pub(crate) struct Project {
     id: i64,
     name: String,
+    /// The checkout on the server's machine, or its mirror of the remote.
     root: String,
+    /// Whether the server's machine has a checkout.
+    here: bool,
+    /// The oldest root commit of its history.
+    root_commit: Option<String>,
+    /// The address of the repository through which machines exchange commits.
+    remote: Option<String>,
     /// Milliseconds since the Unix epoch.
     created_at: u64,
 }

@@ -10,7 +10,7 @@ const MAX_WORDS: usize = 600;
 
 /// Why a push failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PushFailure {
+pub(in crate::cli) enum PushFailure {
     /// The repository has no such remote.
     NoRemote,
     /// The repository has no such branch.
@@ -63,7 +63,7 @@ const UNREACHABLE: &[&str] = &[
 
 impl PushFailure {
     /// Reads the output of git.
-    pub(super) fn parse(stdout: &str, stderr: &str) -> Self {
+    pub(in crate::cli) fn parse(stdout: &str, stderr: &str) -> Self {
         let status = stdout.lines().find(|line| line.starts_with('!'));
         let status = status.unwrap_or_default().to_ascii_lowercase();
         let ahead = [
@@ -94,11 +94,32 @@ impl PushFailure {
     }
 
     /// Returns `true` if the same push may succeed later, without a person.
-    pub(super) fn may_pass(&self) -> bool {
+    pub(in crate::cli) fn may_pass(&self) -> bool {
         matches!(
             self,
             Self::Unreachable(_) | Self::TimedOut(_) | Self::Command { .. }
         )
+    }
+
+    /// Describes the failure, for callers that know the next step.
+    pub(in crate::cli) fn reason(&self, remote: &str) -> String {
+        let text = match self {
+            Self::NoRemote => format!("{remote} is not a remote"),
+            Self::NoBranch(branch) => format!("there is no branch {branch}"),
+            Self::Rejected(words) => format!("{remote} rejected the push: {words}"),
+            Self::Ahead => format!("{remote} has other commits there, and they are kept"),
+            Self::Authentication(words) => {
+                format!("{remote} did not accept the credentials of this machine: {words}")
+            }
+            Self::Unreachable(words) => format!("{remote} cannot be reached: {words}"),
+            Self::TimedOut(after) => {
+                format!("{remote} did not answer within {} s", after.as_secs())
+            }
+            Self::Command { words, .. } | Self::NotStarted { words, .. } | Self::Other(words) => {
+                format!("git failed with {remote}: {words}")
+            }
+        };
+        escape_line(&text).into_owned()
     }
 
     /// Describes the failure and the next step.

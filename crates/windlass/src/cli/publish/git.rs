@@ -38,18 +38,46 @@ const VARIABLES: &[(&str, Option<&str>)] = &[
 
 /// Runs git in the user's repository.
 #[derive(Debug)]
-pub(super) struct UserGit<'a> {
+pub(in crate::cli) struct UserGit<'a> {
     root: &'a Path,
     variables: Vec<(&'static str, Option<OsString>)>,
+    /// Options before every command.
+    options: &'static [&'static str],
 }
 
+/// Options for commands that exchange the commits of tasks: without hooks, and without background processes that would
+/// outlive us.
+const QUIET_OPTIONS: &[&str] = &[
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "gc.autoDetach=false",
+    "-c",
+    "maintenance.autoDetach=false",
+    "-c",
+    "fetch.recurseSubmodules=false",
+];
+
+/// The transports of git itself. No other program is started because an address says so.
+const TRANSPORTS: &str = "file:git:http:https:ssh";
+
 impl<'a> UserGit<'a> {
+    /// Uses the user's git for commits of tasks: without hooks, and with the transports of git alone.
+    pub(in crate::cli) async fn without_hooks(root: &'a Path) -> Self {
+        let mut git = Self::new(root).await;
+        git.options = QUIET_OPTIONS;
+        git.variables
+            .push(("GIT_ALLOW_PROTOCOL", Some(TRANSPORTS.into())));
+        git
+    }
+
     pub(super) async fn new(root: &'a Path) -> Self {
         let variables = VARIABLES.iter();
         let variables = variables.map(|(name, value)| (*name, value.map(OsString::from)));
         let mut git = Self {
             root,
             variables: variables.collect(),
+            options: &[],
         };
         let own = std::env::var("GIT_SSH_COMMAND").ok();
         let own = match own.filter(|command| !command.is_empty()) {
@@ -65,13 +93,28 @@ impl<'a> UserGit<'a> {
         git
     }
 
-    async fn run(&self, deadline: Duration, args: &[&str]) -> Result<Output, PushFailure> {
+    pub(in crate::cli) async fn run(
+        &self,
+        deadline: Duration,
+        args: &[&str],
+    ) -> Result<Output, PushFailure> {
+        self.run_with(deadline, args, Vec::new()).await
+    }
+
+    /// Runs git with this input.
+    pub(in crate::cli) async fn run_with(
+        &self,
+        deadline: Duration,
+        args: &[&str],
+        input: Vec<u8>,
+    ) -> Result<Output, PushFailure> {
+        let args = self.options.iter().chain(args);
         let program = UserProgram {
             program: "git".into(),
-            args: args.iter().map(OsString::from).collect(),
+            args: args.map(OsString::from).collect(),
             cwd: self.root,
             variables: &self.variables,
-            input: Vec::new(),
+            input,
             deadline,
         };
         let output = run_as_user(program).await.map_err(PushFailure::Other)?;
@@ -82,7 +125,7 @@ impl<'a> UserGit<'a> {
     }
 
     /// Returns the output of a command on this machine, or `None` if it fails or prints nothing.
-    async fn text(&self, args: &[&str]) -> Option<String> {
+    pub(in crate::cli) async fn text(&self, args: &[&str]) -> Option<String> {
         let output = self.run(LOCAL, args).await.ok()?;
         let text = output.stdout.text().trim().to_owned();
         (output.exit.success() && !text.is_empty()).then_some(text)
@@ -106,7 +149,7 @@ impl<'a> UserGit<'a> {
     }
 
     /// Returns the commit that a ref of the remote points to, if the remote has it.
-    pub(super) async fn remote_commit(
+    pub(in crate::cli) async fn remote_commit(
         &self,
         remote: &str,
         reference: &str,
@@ -125,7 +168,7 @@ impl<'a> UserGit<'a> {
 
     /// Pushes a commit to a ref of the remote. With a lease, the ref must be at this commit, or absent if the lease is
     /// empty; without one, git accepts a fast-forward only.
-    pub(super) async fn push(
+    pub(in crate::cli) async fn push(
         &self,
         remote: &str,
         reference: &str,

@@ -14,8 +14,8 @@ use std::time::Duration;
 use windlass_core::Backoff;
 use windlass_tasks::{Push, PushClaim, PushEnd, StoreError, Task, TaskStore};
 
-use failure::PushFailure;
-use git::UserGit;
+pub(super) use failure::PushFailure;
+pub(super) use git::UserGit;
 
 /// How long a push and its pull request may take together before another process may try.
 pub(super) const LEASE: Duration = Duration::from_secs(10 * 60);

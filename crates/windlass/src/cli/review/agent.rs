@@ -13,6 +13,7 @@ use windlass_workspace::Clones;
 
 use super::super::console::Console;
 use super::super::exit::CliError;
+use super::super::remote;
 use super::super::task;
 use super::newest_version;
 use crate::agent_catalog::AgentCatalog;
@@ -34,7 +35,7 @@ pub(in super::super) async fn review_with_agent(
         number: version,
     };
     let proof = store.proof_of(at).await?;
-    let root = store.project(task.project_id).await?.root;
+    let root = remote::root_of(store, task).await?;
     let checkout = clones.checkout(&root, &commit).await;
     let checkout = checkout.map_err(windlass_core::Error::from)?;
     let options = PlanOptions {

@@ -9,6 +9,7 @@ use windlass_workspace::proposed_settings;
 use super::super::app::App;
 use super::super::exit::{CliError, Exit};
 use super::super::queue::ProjectQueue;
+use super::super::remote;
 use super::super::trust;
 use super::list;
 use crate::config::{ConfigPaths, SourceFile};
@@ -36,7 +37,7 @@ impl AcceptSetup {
                 task.id, task.status
             )));
         };
-        let root = queue.store.project(task.project_id).await?.root;
+        let root = remote::root_of(&*queue.store, &task).await?;
         // From the project's files, not from the question, which quotes the output of tests.
         let Some(settings) = proposed_settings(&root) else {
             return Err(CliError::usage(

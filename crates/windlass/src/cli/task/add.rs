@@ -9,6 +9,7 @@ use super::super::app::App;
 use super::super::exit::{CliError, Exit};
 use super::super::prompt_text;
 use super::super::queue::ProjectQueue;
+use super::super::remote;
 use super::super::schedule;
 use super::best_of::BestOfArgs;
 use super::list;
@@ -89,6 +90,7 @@ impl Add {
         if let Some(agent) = &self.agent {
             known_agent(app, agent)?;
         }
+        let target = remote::publish_target(&queue, self.target).await?;
         let task = NewTask {
             description: description.trim().to_owned(),
             priority: self.priority,
@@ -103,7 +105,7 @@ impl Add {
             edits_tests: self.tests.edits_tests,
             land: self.land,
             best_of: self.best_of.read()?,
-            target: self.target,
+            target,
             ..NewTask::new(queue.project.id, title.trim())
         };
         if let Some(cron) = self.cron {

@@ -32,7 +32,7 @@ pub(super) struct Attach {
 
 impl Attach {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let store = ProjectQueue::open(app).await?.store;
+        let store = ProjectQueue::open(app).await?.queue.store;
         if let Some(text) = &self.message {
             return self.send(app, &*store, text).await;
         }

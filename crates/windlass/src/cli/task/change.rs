@@ -11,6 +11,7 @@ use super::super::app::App;
 use super::super::exit::{CliError, Exit};
 use super::super::proof_lines::proof_lines;
 use super::super::queue::ProjectQueue;
+use super::super::remote;
 use super::super::task_runtime::{TaskRuntime, test_settings};
 use super::landed::{person, record_merged, unlanded};
 
@@ -77,7 +78,7 @@ pub(in super::super) async fn diff(
     task: &Task,
     attempt: Option<AttemptNumber>,
 ) -> Result<String, CliError> {
-    let root = store.project(task.project_id).await?.root;
+    let root = remote::root_of(store, task).await?;
     let diff = match &task.branch {
         Some(branch) if attempt.is_none_or(|number| number == task.attempt) => {
             let proof = store.proof(task.id).await?;
@@ -102,7 +103,7 @@ pub(in super::super) async fn version_diff(
     task: &Task,
     (from, to): (AttemptNumber, AttemptNumber),
 ) -> Result<String, CliError> {
-    let root = store.project(task.project_id).await?.root;
+    let root = remote::root_of(store, task).await?;
     let old = kept_commit(store, clones, task, Some(from)).await?;
     let new = kept_commit(store, clones, task, Some(to)).await?;
     let diff = clones.version_diff(&root, &old, &new).await;
@@ -169,7 +170,7 @@ pub(in super::super) async fn merge(
     if let Some(why) = unlanded(store, clones, task).await? {
         return Err(CliError::usage(why));
     }
-    let root = store.project(task.project_id).await?.root;
+    let root = remote::root_of(store, task).await?;
     let merged = clones.merge(&root, branch).await;
     let merged = merged.map_err(windlass_core::Error::from)?;
     match not_merged(branch, &merged) {
@@ -188,7 +189,7 @@ pub(in super::super) async fn preview_merge(
     task: &Task,
 ) -> Result<serde_json::Value, CliError> {
     let branch = branch(task)?;
-    let root = store.project(task.project_id).await?.root;
+    let root = remote::root_of(store, task).await?;
     let preview = clones.preview(&root, branch).await;
     let preview = preview.map_err(windlass_core::Error::from)?;
     match not_merged(branch, &preview) {
@@ -212,7 +213,7 @@ impl Merge {
             return Err(CliError::blocked(why));
         }
         let branch = branch(&task)?;
-        let root = queue.store.project(task.project_id).await?.root;
+        let root = remote::root_of(&*queue.store, &task).await?;
         let task_runtime =
             TaskRuntime::for_store(app, &queue, test_settings(&queue.config)).await?;
         if !self.with_dependencies

@@ -29,7 +29,7 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let store = ProjectQueue::open(app).await?.store;
+        let store = ProjectQueue::open(app).await?.queue.store;
         let mut interrupts = Interrupts::listen()?;
         let mut filter = EventFilter {
             task_id: Some(self.id),

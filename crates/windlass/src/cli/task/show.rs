@@ -32,7 +32,7 @@ pub(super) struct Show {
 
 impl Show {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let store = ProjectQueue::open(app).await?.store;
+        let store = ProjectQueue::open(app).await?.queue.store;
         let details = TaskDetails {
             task: store.task(self.id).await?,
             attempts: store.attempts(self.id).await?,

@@ -51,12 +51,7 @@ impl Harness {
     }
 
     pub(crate) fn project(&self) -> Project {
-        Project {
-            id: ProjectId::from(1),
-            name: "project".into(),
-            root: self.root(),
-            created_at: Timestamp(0),
-        }
+        Project::new(ProjectId::from(1), "project", self.root(), Timestamp(0))
     }
 
     /// Writes a file in the user's checkout.
