@@ -4,6 +4,7 @@ mod preflight;
 mod report;
 mod roles;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
@@ -23,6 +24,7 @@ use super::interrupt::Interrupts;
 use super::progress::ProgressPrinter;
 use super::prompt_text;
 use super::queue::ProjectQueue;
+use super::remote;
 use super::spinner::Spinner;
 use super::task::TaskTests;
 use super::task_runtime::runner_settings;
@@ -169,7 +171,10 @@ impl Run {
                 ..runner_settings(config)
             },
         );
-        let new_task = self.new_task(queue, roles, (task, plan));
+        let new_task = NewTask {
+            target: remote::publish_target(queue, None).await?,
+            ..self.new_task(queue, roles, (task, plan))
+        };
         let added = queue.store.enqueue(vec![new_task]).await?;
         let Some(added) = added.into_iter().next() else {
             return Err(CliError::failed(
@@ -209,14 +214,15 @@ impl Run {
         if let Some(why) = super::task::review_needed(&done) {
             return Err(CliError::blocked(why));
         }
-        let branch = done
-            .branch
-            .filter(|_| result.status == ResultStatus::Completed);
-        match branch {
+        let is_completed = result.status == ResultStatus::Completed;
+        match done.branch.as_deref().filter(|_| is_completed) {
             Some(_) if self.land => {
                 super::land::land_tasks(app, queue, task_runtime, &[done.id]).await
             }
-            Some(branch) => merge(app, queue, &task_runtime.clones, &branch).await,
+            Some(branch) => {
+                let root = remote::root_of(&*queue.store, &done).await?;
+                merge(app, &root, &task_runtime.clones, branch).await
+            }
             None => Ok(exit(result.status)),
         }
     }
@@ -225,11 +231,10 @@ impl Run {
 /// Merges the branch of the task, and prints the number of changed lines per file.
 async fn merge(
     app: &App<'_>,
-    queue: &ProjectQueue,
+    root: &Path,
     clones: &Clones,
     branch: &str,
 ) -> Result<Exit, CliError> {
-    let root = &queue.project.root;
     let merged = clones.merge(root, branch).await;
     let merged = merged.map_err(windlass_core::Error::from)?;
     if let MergeOutcome::Merged(merged) = &merged

@@ -36,7 +36,7 @@ pub(super) struct WorkerArgs {
     /// Agent for tasks that name none (default: the configured agent, else anthropic if ANTHROPIC_API_KEY is set)
     #[arg(short, long, value_name = "NAME")]
     agent: Option<String>,
-    /// Run tasks of all projects in the store that have a checkout on this machine or a remote
+    /// Run tasks of all projects in the store; each needs a checkout on this machine or a remote
     #[arg(long)]
     all: bool,
     /// Run only tasks of this kind: backend, frontend or test (repeatable)
@@ -185,6 +185,9 @@ impl Worker {
                 app.console.notice(&worker_pause::describe(&pause));
             }
         }
+        if self.worker_args.all {
+            note_missing(app, &queue).await?;
+        }
         let config = &queue.config;
         let task_runtime = TaskRuntime::for_store(app, &queue, test_settings(config)).await?;
         let only = here.as_ref().and_then(|here| self.worker_args.only(here));
@@ -289,6 +292,19 @@ impl Worker {
         }
         Ok(())
     }
+}
+
+/// Names the projects whose tasks cannot run on this machine.
+async fn note_missing(app: &App<'_>, queue: &OpenQueue) -> Result<(), CliError> {
+    for project in queue.store.projects().await? {
+        if !project.here && project.remote.is_none() {
+            app.console.notice(&format!(
+                "tasks of project {} fail here: it has no checkout on this machine and no remote; run windlass project add in one",
+                project.name
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the result of the last attempt at each task.

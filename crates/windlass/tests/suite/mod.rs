@@ -58,6 +58,7 @@ mod real_review;
 mod real_scenarios;
 mod real_sdk;
 mod real_take_over;
+mod remote_attacks;
 mod remote_project;
 mod review;
 mod run;

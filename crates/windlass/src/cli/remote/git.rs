@@ -13,11 +13,14 @@ use super::url::check_url;
 const LOCAL: Duration = Duration::from_secs(60);
 const FETCH: Duration = Duration::from_secs(30 * 60);
 /// Pauses before the tries after the first one, if the remote cannot be reached.
-const PAUSES: [Duration; 5] = [
+const PAUSES: [Duration; 8] = [
     Duration::from_secs(1),
     Duration::from_secs(3),
     Duration::from_secs(9),
     Duration::from_secs(27),
+    Duration::from_secs(60),
+    Duration::from_secs(60),
+    Duration::from_secs(60),
     Duration::from_secs(60),
 ];
 
@@ -41,7 +44,7 @@ impl<'a> RemoteGit<'a> {
         })
     }
 
-    /// Tries again for about two minutes if the remote cannot be reached.
+    /// Tries again for about five minutes if the remote cannot be reached.
     pub(super) fn patient(mut self) -> Self {
         self.is_patient = true;
         self

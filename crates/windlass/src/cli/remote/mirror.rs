@@ -109,8 +109,7 @@ impl RemoteMirror {
 
     /// Makes the branches of the mirror those of the remote.
     async fn move_branches(&self, git: &RemoteGit<'_>) -> Result<(), Error> {
-        let found = refs(git, "refs/windlass-remote/branches/").await?;
-        let mut wanted = found;
+        let mut wanted = refs(git, "refs/windlass-remote/branches/").await?;
         for (branch, ahead) in refs(git, "refs/windlass-remote/targets/").await? {
             let is_ahead = match wanted.get(&branch) {
                 Some(commit) => *commit != ahead && git.is_ancestor(commit, &ahead).await,
@@ -120,6 +119,8 @@ impl RemoteMirror {
                 wanted.insert(branch, ahead);
             }
         }
+        // A branch with the name of the directory of ours would be in the way of them.
+        wanted.retain(|branch, _| branch != "windlass" && !branch.starts_with("windlass/"));
         let current = refs(git, "refs/heads/").await?;
         let mut lines = String::from("start\n");
         for (branch, commit) in &wanted {

@@ -8,6 +8,7 @@ use windlass_tasks::Task;
 use crate::cli::app::App;
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::queue::ProjectQueue;
+use crate::cli::remote::root_of;
 use crate::cli::task;
 use crate::cli::task_runtime::TaskRuntime;
 
@@ -34,8 +35,8 @@ impl RunReport<'_> {
         if task::review_needed(self.task).is_some() {
             exit = Exit::Blocked;
         } else if let Some(branch) = self.task.branch.as_deref().filter(|_| is_completed) {
-            let root = &queue.project.root;
-            let merged = task_runtime.clones.merge(root, branch).await;
+            let root = root_of(&*queue.store, self.task).await?;
+            let merged = task_runtime.clones.merge(&root, branch).await;
             let merged = merged.map_err(windlass_core::Error::from)?;
             if !task::is_merged(&merged) {
                 exit = Exit::Failed;

@@ -117,9 +117,12 @@ pub(in super::super) async fn kept_commit(
     task: &Task,
     attempt: Option<AttemptNumber>,
 ) -> Result<String, CliError> {
-    // The worker of an attempt may have been killed. The clone of one that runs is in use.
-    let is_live = |other: AttemptRef| other.task != task.id;
-    keep_stale_changes(clones, store, &is_live).await?;
+    // The worker of an attempt may have been killed. The clone of one that runs is in use. What goes to a remote is
+    // kept there by the next worker.
+    if store.project(task.project_id).await?.remote.is_none() {
+        let is_live = |other: AttemptRef| other.task != task.id;
+        keep_stale_changes(clones, store, &is_live).await?;
+    }
     let attempts = store.attempts(task.id).await?;
     let Some(number) = attempt else {
         let last = attempts

@@ -16,6 +16,7 @@ use super::super::exit::{CliError, Exit};
 use super::super::interrupt::Interrupts;
 use super::super::prompt_text;
 use super::super::queue::ProjectQueue;
+use super::super::remote;
 use super::super::spinner::Spinner;
 use super::super::task_runtime::{TaskRuntime, runner_settings, test_settings};
 use crate::task_file::{parse_plan, plan_text};
@@ -92,6 +93,7 @@ impl Plan {
         let Some(mut tasks) = self.review(app, tasks).await? else {
             return Ok(Exit::Done);
         };
+        let target = remote::publish_target(&queue, None).await?;
         let (title, _) = goal.split_once('\n').unwrap_or((&goal, ""));
         let issue = NewIssue {
             project_id: queue.project.id,
@@ -101,6 +103,7 @@ impl Plan {
         let issue = queue.store.add_issue(issue).await?;
         for task in &mut tasks {
             task.issue_id = Some(issue.id);
+            task.target = task.target.take().or_else(|| target.clone());
         }
         let added = queue.store.enqueue(tasks).await?;
         self.show_added(app, &added)

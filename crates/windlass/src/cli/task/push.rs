@@ -10,6 +10,7 @@ use super::super::app::App;
 use super::super::exit::{CliError, Exit};
 use super::super::publish::Publisher;
 use super::super::queue::ProjectQueue;
+use super::super::remote::root_of;
 use super::change::branch;
 use crate::config::PublishSettings;
 
@@ -49,6 +50,8 @@ pub(in super::super) async fn push(
     task: &Task,
     remote: Option<String>,
 ) -> Result<Push, CliError> {
+    // Another machine may have the branch.
+    root_of(&**store, task).await?;
     let remote = remote.or_else(|| settings.remote.clone());
     let push = NewPush {
         task_id: task.id,
