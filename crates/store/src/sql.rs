@@ -8,8 +8,8 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 use windlass_tasks::{
-    ApprovalId, BlockerId, IssueId, LandingId, LandingToken, MessageId, NotificationId, ProjectId,
-    PushId, ReviewId, ScheduleId, StoreError, StoreResult, TaskId, TokenId,
+    ApprovalId, AuditId, BlockerId, IssueId, LandingId, LandingToken, MessageId, NotificationId,
+    ProjectId, PushId, ReviewId, ScheduleId, StoreError, StoreResult, TaskId, TokenId,
 };
 
 /// A statement in both dialects.
@@ -114,6 +114,7 @@ macro_rules! id_args {
 
 id_args![
     ApprovalId,
+    AuditId,
     BlockerId,
     IssueId,
     LandingId,

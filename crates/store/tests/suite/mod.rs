@@ -9,6 +9,7 @@ mod deadlines;
 mod faults;
 mod hostile;
 mod killed;
+mod portable;
 mod real_encrypted;
 mod real_postgres;
 mod schema_versions;
