@@ -87,6 +87,11 @@ impl ApiError {
         }
     }
 
+    /// Returns the code.
+    pub(crate) fn code(&self) -> &'static str {
+        self.code
+    }
+
     /// Returns the message for the caller, and logs the one for the log.
     pub(crate) fn into_message(self) -> String {
         if let Some(internal) = &self.internal {

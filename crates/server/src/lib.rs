@@ -12,6 +12,7 @@
 mod access;
 mod api;
 mod assets;
+mod audit;
 mod board;
 mod call_slots;
 mod candidates;
@@ -25,6 +26,8 @@ mod hosts;
 mod limits;
 mod listen;
 mod mcp;
+mod metrics;
+mod monitor;
 mod ring;
 mod server;
 mod state;

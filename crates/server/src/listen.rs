@@ -3,7 +3,7 @@
 //! This replaces axum's own accept loop, which has no limits on the size of a request's headers.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use axum::Router;
@@ -30,6 +30,10 @@ const CLOSED_AFTER_ERROR: usize = 64;
 
 /// How long a client may leave sent data without a confirmation, or its receive buffer full.
 const CLIENT_TIMEOUT_MS: u32 = 120_000;
+
+/// The address of the client of a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClientAddress(pub(crate) IpAddr);
 
 /// The two steps of a stop.
 #[derive(Debug, Clone, Default)]
@@ -75,7 +79,7 @@ pub(crate) async fn accept(
                     router.clone(),
                     limits.clone(),
                     stop.clone(),
-                    slot,
+                    (slot, ClientAddress(address.ip())),
                 ));
             }
             Err(error) => {
@@ -92,7 +96,7 @@ async fn serve(
     router: Router,
     limits: ServerLimits,
     stop: ShutdownSignals,
-    slot: ConnectionSlot,
+    (slot, address): (ConnectionSlot, ClientAddress),
 ) {
     // Small chunks must not wait until the client acknowledges the previous ones.
     let _ = stream.set_nodelay(true);
@@ -102,6 +106,7 @@ async fn serve(
     let request_slot = slot.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(request_slot.clone());
+        request.extensions_mut().insert(address);
         router.call(request)
     });
     let connection = http1::Builder::new()

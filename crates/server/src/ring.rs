@@ -110,6 +110,11 @@ pub(crate) enum RingRead {
 }
 
 impl Ring {
+    /// Returns the number of subscribers.
+    pub(crate) fn subscribers(&self) -> usize {
+        self.status.receiver_count()
+    }
+
     /// Creates an empty ring after the event with this sequence number.
     pub(crate) fn new(last: u64, limits: &ServerLimits) -> Self {
         Self {

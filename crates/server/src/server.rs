@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicU64;
 use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::routing::get;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use windlass_core::{Clock, SystemClock};
@@ -15,16 +16,18 @@ use windlass_runner::AgentPoolManager;
 use windlass_tasks::{AccessStore, ProjectId, Scope, StoreError, TaskStore};
 
 use crate::access::{Authenticator, RouteAccess};
+use crate::audit::Auditor;
 use crate::board::AgentList;
 use crate::call_slots::CallSlots;
 use crate::host_ops::HostOps;
 use crate::hosts::AllowedHosts;
 use crate::limits::ServerLimits;
 use crate::listen::{self, ShutdownSignals};
+use crate::metrics::ServerMetrics;
 use crate::ring::Ring;
 use crate::state::{AppState, AppStateInner};
 use crate::token::Token;
-use crate::{api, assets, guard, mcp, ws};
+use crate::{api, assets, guard, mcp, monitor, ws};
 
 /// The maximum number of subscribers that read old events from the store concurrently.
 const MAX_STORE_READERS: usize = 4;
@@ -179,6 +182,8 @@ impl Server {
         let prefix = format!("{:x}", self.clock.now().0 & 0xffff_ffff);
         let state = AppState::new(AppStateInner {
             hosts: AllowedHosts::new(addr, &self.hosts),
+            metrics: ServerMetrics::default(),
+            auditor: Auditor::new(Arc::clone(&self.access)),
             authenticator: Authenticator::new(self.token, self.access),
             started: self.clock.now(),
             ring: Ring::new(last, &limits),
@@ -215,6 +220,12 @@ fn router(state: &AppState, agent_api: Option<&AgentApi>) -> Router {
     let mut router = Router::new()
         .nest("/api/v1", api::router())
         .merge(mcp::router())
+        .route(
+            "/metrics",
+            RouteAccess::Needs(Scope::Read).protect(get(monitor::metrics)),
+        )
+        .route("/livez", get(monitor::live))
+        .route("/readyz", get(monitor::ready))
         .fallback(assets::file)
         .with_state(state.clone());
     if let Some(agent_api) = agent_api {

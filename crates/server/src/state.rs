@@ -13,12 +13,14 @@ use windlass_runner::AgentPoolManager;
 use windlass_tasks::{ProjectId, TaskStore};
 
 use crate::access::{Authenticator, Caller, VisibleStore};
+use crate::audit::Auditor;
 use crate::board::{AgentList, Board};
 use crate::call_slots::CallSlots;
 use crate::error::ApiError;
 use crate::host_ops::HostOps;
 use crate::hosts::AllowedHosts;
 use crate::limits::ServerLimits;
+use crate::metrics::ServerMetrics;
 use crate::ring::Ring;
 
 /// The server's state, shared by all connections.
@@ -35,6 +37,8 @@ pub(crate) struct AppStateInner {
     pub(crate) host_ops: Arc<dyn HostOps>,
     pub(crate) limits: ServerLimits,
     pub(crate) authenticator: Authenticator,
+    pub(crate) auditor: Auditor,
+    pub(crate) metrics: ServerMetrics,
     pub(crate) hosts: AllowedHosts,
     /// The default project of new tasks.
     pub(crate) project: Option<ProjectId>,

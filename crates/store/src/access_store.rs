@@ -1,13 +1,15 @@
-//! The [`AccessStore`] implementation. Every write is durable: a revoked token stays revoked after power loss.
+//! The [`AccessStore`] implementation. Writes are durable, except those to the audit log: a revoked token stays revoked after
+//! power loss.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_tasks::{
-    AccessStore, AccessToken, BrowserSession, Credentials, NewAccessToken, StoreFuture, TokenId,
+    AccessStore, AccessToken, AuditEntry, AuditFilter, BrowserSession, Credentials, NewAccessToken,
+    NewAuditEntry, StoreFuture, StoreTotals, TokenId,
 };
 
-use crate::ops::access;
+use crate::ops::{access, audit, totals};
 use crate::store::{Durability, SqlStore, WriteOptions};
 use crate::write_job::{StageLabels, stages};
 
@@ -58,5 +60,33 @@ impl AccessStore for SqlStore {
 
     fn credentials(&self) -> StoreFuture<'_, Credentials> {
         self.read("reading tokens", |db| Box::pin(access::credentials(db)))
+    }
+
+    fn append_audit(&self, entry: NewAuditEntry) -> StoreFuture<'_, ()> {
+        let entry = Arc::new(entry);
+        let options = WriteOptions {
+            stages: stages!("writing the audit log"),
+            durability: Durability::Relaxed,
+        };
+        self.write(options, move |db| {
+            let entry = Arc::clone(&entry);
+            Box::pin(async move { audit::append(db, &entry).await })
+        })
+    }
+
+    fn totals(&self) -> StoreFuture<'_, StoreTotals> {
+        let (reads, writes) = (self.reads.counts(), self.writes.counts());
+        let read = self.read("counting records", |db| Box::pin(totals::read(db)));
+        Box::pin(async move {
+            let mut totals = read.await?;
+            (totals.reads, totals.writes) = (reads, writes);
+            Ok(totals)
+        })
+    }
+
+    fn audit(&self, filter: AuditFilter) -> StoreFuture<'_, Vec<AuditEntry>> {
+        self.read("reading the audit log", move |db| {
+            Box::pin(audit::list(db, filter))
+        })
     }
 }

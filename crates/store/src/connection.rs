@@ -1,7 +1,7 @@
 //! A connection to either database, and the state of its transaction.
 
 use sqlx::pool::PoolConnection;
-use sqlx::{Connection as _, Postgres, Sqlite};
+use sqlx::{Connection as _, Postgres, SqlSafeStr, Sqlite};
 use windlass_core::Timestamp;
 use windlass_tasks::{Broadcast, StoreError, StoreResult};
 
@@ -52,11 +52,34 @@ impl DbConnection {
         }
     }
 
+    /// Returns `true` for SQLite.
+    pub(crate) fn is_sqlite(&self) -> bool {
+        matches!(self.connection, RawConnection::Sqlite(_))
+    }
+
     /// Returns all rows of a statement that only reads.
     pub(crate) async fn fetch_all(&mut self, sql: Sql, args: Vec<Arg>) -> StoreResult<Vec<Row>> {
+        let text = if self.is_sqlite() {
+            sql.sqlite
+        } else {
+            sql.postgres
+        };
+        self.fetch(text, args).await
+    }
+
+    /// Returns all rows of a statement that was built from the names of Windlass's own tables and columns.
+    pub(crate) async fn fetch_built(
+        &mut self,
+        text: String,
+        args: Vec<Arg>,
+    ) -> StoreResult<Vec<Row>> {
+        self.fetch(sqlx::AssertSqlSafe(text), args).await
+    }
+
+    async fn fetch(&mut self, text: impl SqlSafeStr, args: Vec<Arg>) -> StoreResult<Vec<Row>> {
         let rows = match &mut self.connection {
             RawConnection::Sqlite(connection) => {
-                let mut query = sqlx::query::<Sqlite>(sql.sqlite);
+                let mut query = sqlx::query::<Sqlite>(text);
                 for arg in args {
                     query = match arg {
                         Arg::Int(value) => query.bind(value),
@@ -67,7 +90,7 @@ impl DbConnection {
                 rows.map(|rows| rows.into_iter().map(Row::Sqlite).collect())
             }
             RawConnection::Postgres(connection) => {
-                let mut query = sqlx::query::<Postgres>(sql.postgres);
+                let mut query = sqlx::query::<Postgres>(text);
                 for arg in args {
                     query = match arg {
                         Arg::Int(value) => query.bind(value),

@@ -35,6 +35,7 @@ mod notify;
 mod ops;
 mod pending_reply;
 mod pools;
+mod portable;
 mod postgres;
 mod schema;
 mod sql;
@@ -53,8 +54,14 @@ use std::time::Duration;
 use windlass_core::LeaseClock;
 use windlass_tasks::{AccessStore, ModelCalls, StoreError, StoreResult, TaskStore};
 
+use pools::Pools;
+
 pub use lease_clock::ManualClock;
 pub use pools::ClockSkew;
+pub use portable::{
+    Problem, Pruned, StoreRetention, StoreSummary, TableSummary, backup, check, prune, restore,
+    summarize,
+};
 pub use sqlite::{Inspection, inspect};
 
 /// The machine that uses a store. Each machine has the files of a project at a path of its own.
@@ -134,18 +141,40 @@ pub async fn open_with(url: &str, settings: StoreSettings) -> StoreResult<Arc<dy
 
 /// Opens the whole store at a URL with the given settings.
 pub async fn open_all(url: &str, settings: StoreSettings) -> StoreResult<OpenStore> {
-    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-        return Ok(OpenStore::new(postgres::open(url, settings).await?));
+    let store = match StoreUrl::parse(url)? {
+        StoreUrl::Postgres => postgres::open(url, settings).await?,
+        StoreUrl::Sqlite(path) => sqlite::open(path, settings).await?,
+    };
+    Ok(OpenStore::new(store))
+}
+
+/// Connects to the database at a URL, whatever it contains.
+async fn open_pools(url: &str, settings: &StoreSettings) -> StoreResult<Pools> {
+    match StoreUrl::parse(url)? {
+        StoreUrl::Postgres => postgres::connect(url, settings).await,
+        StoreUrl::Sqlite(path) => Ok(sqlite::connect(path, settings).await?.0),
     }
-    match path(url) {
-        Some(path) => Ok(OpenStore::new(
-            sqlite::open(Path::new(path), settings).await?,
-        )),
-        // The URL may contain a password, so only the scheme is reported.
-        None => Err(StoreError::Unavailable(format!(
-            "unsupported store URL: it starts with {:?}; expected sqlite:PATH or postgres://user@host/database",
-            url.split(':').next().unwrap_or_default()
-        ))),
+}
+
+/// The kind of database that a URL names.
+enum StoreUrl<'a> {
+    Postgres,
+    Sqlite(&'a Path),
+}
+
+impl<'a> StoreUrl<'a> {
+    fn parse(url: &'a str) -> StoreResult<Self> {
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            return Ok(Self::Postgres);
+        }
+        match path(url) {
+            Some(path) => Ok(Self::Sqlite(Path::new(path))),
+            // The URL may contain a password, so only the scheme is reported.
+            None => Err(StoreError::Unavailable(format!(
+                "unsupported store URL: it starts with {:?}; expected sqlite:PATH or postgres://user@host/database",
+                url.split(':').next().unwrap_or_default()
+            ))),
+        }
     }
 }
 

@@ -111,6 +111,22 @@ impl Pools {
         }
     }
 
+    /// Closes all connections. The last one to a file writes its log back.
+    pub(crate) async fn close(&self) {
+        match &self.kind {
+            DatabasePools::Sqlite(writer, readers) => {
+                readers.close().await;
+                if let Ok(writer) = writer {
+                    writer.close().await;
+                }
+            }
+            DatabasePools::Postgres(writer, readers) => {
+                readers.close().await;
+                writer.close().await;
+            }
+        }
+    }
+
     /// Begins a transaction and reads the database's clock, which all operations in the transaction use.
     pub(crate) async fn begin(&self, db: &mut DbConnection, durable: bool) -> StoreResult<()> {
         let begin = if durable {

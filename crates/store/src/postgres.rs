@@ -18,6 +18,12 @@ const MAX_READERS: u32 = 5;
 
 /// Opens the store in a PostgreSQL database, under the schema `windlass`.
 pub(crate) async fn open(url: &str, settings: StoreSettings) -> StoreResult<SqlStore> {
+    let pools = connect(url, &settings).await?;
+    SqlStore::start(pools, settings).await
+}
+
+/// Connects to a PostgreSQL database, whatever it contains.
+pub(crate) async fn connect(url: &str, settings: &StoreSettings) -> StoreResult<Pools> {
     let invalid_url = |error: sqlx::Error| {
         // The URL may contain a password, so it is not part of the message.
         StoreError::Unavailable(format!(
@@ -61,7 +67,7 @@ pub(crate) async fn open(url: &str, settings: StoreSettings) -> StoreResult<SqlS
         ("enable_sort", "off"),
         ("jit", "off"),
     ]);
-    let pools = Pools {
+    Ok(Pools {
         kind: DatabasePools::Postgres(
             pool(1, settings.open_timeout, &writing),
             pool(MAX_READERS, settings.open_timeout, &options),
@@ -70,8 +76,7 @@ pub(crate) async fn open(url: &str, settings: StoreSettings) -> StoreResult<SqlS
         location,
         clock_skew: settings.clock_skew.clone(),
         lease_clock: Arc::clone(&settings.lease_clock),
-    };
-    SqlStore::start(pools, settings).await
+    })
 }
 
 fn pool(connections: u32, timeout: Duration, options: &PgConnectOptions) -> sqlx::Pool<Postgres> {

@@ -8,7 +8,7 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 use windlass_tasks::{
-    ApprovalId, BlockerId, IssueId, LandingId, LandingToken, MessageId, ModelCallId,
+    ApprovalId, AuditId, BlockerId, IssueId, LandingId, LandingToken, MessageId, ModelCallId,
     NotificationId, ProjectId, PushId, ReviewId, ScheduleId, StoreError, StoreResult, TaskId,
     TokenId,
 };
@@ -115,6 +115,7 @@ macro_rules! id_args {
 
 id_args![
     ApprovalId,
+    AuditId,
     BlockerId,
     IssueId,
     LandingId,

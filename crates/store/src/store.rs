@@ -8,7 +8,8 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
-use windlass_tasks::{LandingId, StoreError, StoreFuture, StoreResult, TaskId};
+use tokio::time::Instant;
+use windlass_tasks::{LandingId, LatencyHistogram, StoreError, StoreFuture, StoreResult, TaskId};
 
 use crate::connection::DbConnection;
 use crate::merge::Mergeable;
@@ -31,6 +32,9 @@ pub(crate) struct SqlStore {
     pub(crate) known_parents: KnownParents,
     pub(crate) lease_watch: Arc<Mutex<LeaseWatch<TaskId>>>,
     pub(crate) landing_watch: Arc<Mutex<LeaseWatch<LandingId>>>,
+    /// The latency of reads and writes.
+    pub(crate) reads: LatencyHistogram,
+    pub(crate) writes: LatencyHistogram,
     /// Background tasks run until this sender is dropped.
     alive: watch::Sender<bool>,
 }
@@ -82,6 +86,8 @@ impl SqlStore {
             known_parents: KnownParents::default(),
             lease_watch: Arc::default(),
             landing_watch: Arc::default(),
+            reads: LatencyHistogram::default(),
+            writes: LatencyHistogram::default(),
             alive: watch::Sender::new(true),
         };
         store.spawn_background(notify::watch_database(pools, signal));
@@ -159,7 +165,10 @@ impl SqlStore {
                 };
                 (&mut pending.receiver).await.map_err(|_| closed())?
             };
-            match tokio::time::timeout(timeout, run).await {
+            let started = Instant::now();
+            let result = tokio::time::timeout(timeout, run).await;
+            self.writes.observe(started.elapsed());
+            match result {
                 Ok(result) => result,
                 Err(_) => Err(progress.timeout(timeout)),
             }
@@ -178,7 +187,10 @@ impl SqlStore {
                 let mut db = self.pools.reader().await?;
                 query(&mut db).await
             };
-            match tokio::time::timeout(after, run).await {
+            let started = Instant::now();
+            let result = tokio::time::timeout(after, run).await;
+            self.reads.observe(started.elapsed());
+            match result {
                 Ok(result) => result,
                 Err(_) => Err(StoreError::Timeout { what, after }),
             }

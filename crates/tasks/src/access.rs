@@ -1,4 +1,4 @@
-//! Access to a server: tokens with scopes and projects, browser sessions, and the store for both.
+//! Access to a server: tokens with scopes and projects, browser sessions, and the store for both and for the audit log.
 //!
 //! A store has only hashes of tokens and sessions, so that a copy of it grants no access.
 
@@ -8,8 +8,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use windlass_core::Timestamp;
 
+use crate::audit::{AuditEntry, AuditFilter, NewAuditEntry};
 use crate::id::{ProjectId, TokenId};
 use crate::store::StoreFuture;
+use crate::totals::StoreTotals;
 
 /// The maximum number of tokens that are neither revoked nor expired.
 pub const MAX_TOKENS: usize = 1_000;
@@ -29,7 +31,7 @@ pub enum Scope {
     Work,
     /// Merge changes, cancel tasks, answer questions, decide permission requests and pause workers.
     Approve,
-    /// Manage tokens.
+    /// Manage tokens, and read the audit log.
     Admin,
     /// Use agents as models.
     Models,
@@ -122,7 +124,7 @@ pub struct Credentials {
     pub sessions: Vec<BrowserSession>,
 }
 
-/// Stores tokens and sessions. Times are those of the store's own clock.
+/// What a server needs besides the tasks: tokens, sessions, the audit log and numbers. Times are those of the store's own clock.
 pub trait AccessStore: fmt::Debug + Send + Sync {
     /// Adds a token. The name of a token that is not revoked cannot be used again.
     fn add_token(&self, token: NewAccessToken) -> StoreFuture<'_, AccessToken>;
@@ -136,4 +138,10 @@ pub trait AccessStore: fmt::Debug + Send + Sync {
     fn close_session(&self, hash: String) -> StoreFuture<'_, ()>;
     /// Returns what is valid now.
     fn credentials(&self) -> StoreFuture<'_, Credentials>;
+    /// Appends an entry to the audit log. Texts that are too long are cut.
+    fn append_audit(&self, entry: NewAuditEntry) -> StoreFuture<'_, ()>;
+    /// Returns entries of the audit log, newest first.
+    fn audit(&self, filter: AuditFilter) -> StoreFuture<'_, Vec<AuditEntry>>;
+    /// Returns numbers about the whole store. This reads all tasks and attempts.
+    fn totals(&self) -> StoreFuture<'_, StoreTotals>;
 }

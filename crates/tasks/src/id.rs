@@ -75,6 +75,8 @@ ids! {
     pub struct ModelCallId(i64);
     /// The id of an access token.
     pub struct TokenId(i64);
+    /// The id of an entry of the audit log.
+    pub struct AuditId(i64);
 }
 
 /// The error of a text that is not an id.

@@ -9,6 +9,7 @@ mod access;
 mod agent_settings;
 mod approval;
 mod attempt;
+mod audit;
 mod base;
 mod best_of;
 mod blocker;
@@ -32,6 +33,7 @@ mod schedule;
 mod steering;
 mod store;
 mod task;
+mod totals;
 mod verifier;
 mod workspace;
 
@@ -45,6 +47,9 @@ pub use attempt::{
     AgentSession, Attempt, AttemptStatus, Claim, Claimed, EarlierChange, LeaseStatus,
     MAX_CORRECTIONS, Outcome, Release,
 };
+pub use audit::{
+    AuditEntry, AuditFilter, MAX_AUDIT_ENTRIES, MAX_AUDIT_PAGE, MAX_AUDIT_TEXT_BYTES, NewAuditEntry,
+};
 pub use base::{
     BaseChange, BaseConflict, BasePart, BaseRequest, ConflictingFile, DependencyChange,
 };
@@ -55,9 +60,9 @@ pub use cases::{CaseChanges, CaseResults, CaseStatus};
 pub use context::{ContextSource, RelatedFile, RelatedSymbol, TaskContext};
 pub use diff_lines::{DiffLines, PlacedLine, placed_lines, unquote_git_path};
 pub use id::{
-    ApprovalId, AttemptNumber, AttemptRef, BlockerId, CorrectionId, InvalidId, IssueId, LandingId,
-    LandingToken, MessageId, ModelCallId, NotificationId, ProjectId, PushId, ReviewId, ScheduleId,
-    TaskId, TestResultId, TokenId,
+    ApprovalId, AttemptNumber, AttemptRef, AuditId, BlockerId, CorrectionId, InvalidId, IssueId,
+    LandingId, LandingToken, MessageId, ModelCallId, NotificationId, ProjectId, PushId, ReviewId,
+    ScheduleId, TaskId, TestResultId, TokenId,
 };
 pub use landing::{
     ClaimedLandings, Landed, Landing, LandingClaim, LandingFilter, LandingOutcome, LandingState,
@@ -96,6 +101,7 @@ pub use task::{
     ATTEMPT_LIMIT, Dependency, Enqueued, MAX_ATTEMPTS, NewTask, Task, TaskFilter, TaskStatus,
     WorkerKind,
 };
+pub use totals::{HistogramCounts, LATENCY_BOUNDS_MS, LatencyHistogram, StoreTotals};
 pub use verifier::{
     BaseTests, Baseline, Check, CheckRequest, Obstacle, SubProject, TestPlan, TestRun, TestedPart,
     Verifier,

@@ -2,6 +2,7 @@
 
 mod agents;
 mod approvals;
+mod audit;
 mod blockers;
 mod diff;
 mod events;
@@ -98,6 +99,7 @@ fn general_routes() -> Vec<RouteRow> {
         ("get", "/tokens", ADMIN, get(tokens::list)),
         ("post", "/tokens", ADMIN, post(tokens::add)),
         ("delete", "/tokens/{id}", ADMIN, delete(tokens::revoke)),
+        ("get", "/audit", ADMIN, get(audit::list)),
         ("get", "/ws", READ, get(ws::connect)),
     ]
 }

@@ -12,7 +12,7 @@ use utoipa::OpenApi;
 
 use super::schema::Error;
 use super::{
-    agents, approvals, blockers, diff, events, health, landing, messages, records, reviews,
+    agents, approvals, audit, blockers, diff, events, health, landing, messages, records, reviews,
     session, steering, table, tasks, tokens, traces, usage,
 };
 use crate::access::RouteAccess;
@@ -93,6 +93,7 @@ pub(super) async fn show() -> Response {
         tokens::list,
         tokens::add,
         tokens::revoke,
+        audit::list,
         ws::connect,
     )
 )]

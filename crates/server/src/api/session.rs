@@ -14,6 +14,7 @@ use windlass_tasks::{BrowserSession, ProjectId, Scope};
 use super::extract::JsonBody;
 use super::schema;
 use crate::access::{Caller, Credential};
+use crate::audit::AuditNote;
 use crate::error::{ApiError, JsonResponse, unauthorized};
 use crate::guard::cookie_name;
 use crate::state::AppState;
@@ -65,12 +66,16 @@ pub(super) async fn show(caller: Caller) -> JsonResponse<SessionBody> {
 #[utoipa::path(post, path = "/session", request_body = LoginBody, responses((status = 204, description = "Success.")))]
 pub(super) async fn login(
     State(state): State<AppState>,
+    note: AuditNote,
     headers: HeaderMap,
     JsonBody(body): JsonBody<LoginBody>,
 ) -> Result<Response, ApiError> {
     let token = body.token.expose_secret();
     let authenticator = &state.authenticator;
     let caller = authenticator.by_token(token).await?;
+    if let Some(caller) = &caller {
+        note.set_actor(caller.author());
+    }
     let token_hash = caller.and_then(|_| secret_hash(token));
     let token_hash = token_hash.ok_or_else(unauthorized)?;
     let cookie = Token::generate().map_err(|error| ApiError::internal(error.to_string()))?;

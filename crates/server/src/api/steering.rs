@@ -7,6 +7,7 @@ use windlass_tasks::{ProjectId, Task, TaskId, WorkerPause};
 use super::extract::{JsonBody, PathId};
 use super::schema;
 use crate::access::{Caller, VisibleStore};
+use crate::audit::AuditNote;
 use crate::board::{Board, BulkBody, EditBody};
 use crate::error::{ApiError, ApiResult, JsonResponse};
 
@@ -51,8 +52,10 @@ pub(super) struct BulkEntry {
 pub(super) async fn bulk(
     board: Board,
     caller: Caller,
+    note: AuditNote,
     JsonBody(body): JsonBody<BulkBody>,
 ) -> ApiResult<Vec<BulkEntry>> {
+    note.set_subject(body.summary());
     let results = board.bulk(&caller, body).await?.into_iter();
     let entries = results.map(|(id, result)| {
         let (task, error) = match result {

@@ -9,6 +9,7 @@ use windlass_tasks::{Project, ProjectId, Task, TaskId, TaskStatus};
 use super::extract::{JsonBody, PathId, QueryParams};
 use super::schema;
 use crate::access::VisibleStore;
+use crate::audit::AuditNote;
 use crate::board::{Board, NewTaskBody, TaskSelection};
 use crate::error::{ApiError, ApiResult, JsonResponse};
 
@@ -71,6 +72,7 @@ pub(super) async fn list(
 )]
 pub(super) async fn add(
     board: Board,
+    note: AuditNote,
     headers: HeaderMap,
     JsonBody(body): JsonBody<NewTaskBody>,
 ) -> Result<Response, ApiError> {
@@ -83,6 +85,7 @@ pub(super) async fn add(
         }
     };
     let added = board.add(body.with_key(key)).await?;
+    note.set_subject(format_args!("task {}", added.task.id));
     let status = if added.fresh {
         StatusCode::CREATED
     } else {

@@ -13,6 +13,7 @@ use windlass_tasks::{AccessToken, NewAccessToken, ProjectId, Scope, StoreError, 
 use super::extract::{JsonBody, PathId};
 use super::schema;
 use crate::access::Caller;
+use crate::audit::AuditNote;
 use crate::error::{ApiError, JsonResponse};
 use crate::state::AppState;
 use crate::token::Token;
@@ -98,11 +99,13 @@ fn manages(caller: &Caller, token: &AccessToken) -> bool {
 pub(super) async fn add(
     State(state): State<AppState>,
     caller: Caller,
+    note: AuditNote,
     JsonBody(body): JsonBody<NewTokenBody>,
 ) -> Result<Response, ApiError> {
     for scope in &body.scopes {
         caller.require(*scope)?;
     }
+    note.set_subject(format_args!("token {:?}", body.name));
     let projects = body.projects.or_else(|| caller.projects.clone());
     let mut hidden = projects.iter().flatten();
     if let Some(project) = hidden.find(|project| !caller.sees(**project)) {
@@ -130,14 +133,15 @@ pub(super) async fn add(
 pub(super) async fn revoke(
     State(state): State<AppState>,
     caller: Caller,
+    note: AuditNote,
     PathId(id): PathId<TokenId>,
 ) -> Result<JsonResponse<TokenInfo>, ApiError> {
     let store = state.authenticator.store();
     let tokens = store.tokens().await?;
     let found = tokens.iter().find(|token| token.id == id);
-    if !found.is_some_and(|token| manages(&caller, token)) {
-        return Err(StoreError::not_found("token", id).into());
-    }
+    let found = found.filter(|token| manages(&caller, token));
+    let found = found.ok_or_else(|| StoreError::not_found("token", id))?;
+    note.set_subject(format_args!("token {:?}", found.name));
     let revoked = store.revoke_token(id).await?;
     state.authenticator.forget().await;
     Ok(JsonResponse(revoked.into()))

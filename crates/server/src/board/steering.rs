@@ -1,7 +1,7 @@
 //! Editing and pausing tasks, one or several together.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 use windlass_core::Timestamp;
 use windlass_tasks::{Scope, StoreResult, Task, TaskEdit, TaskId, WorkerKind};
@@ -81,7 +81,7 @@ impl EditBody {
 }
 
 /// What is done to several tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum BulkAction {
     Cancel,
@@ -104,6 +104,19 @@ pub(crate) struct BulkBody {
     /// The new priority, for the action `priority`.
     #[schema(nullable = false, maximum = 4)]
     priority: Option<u8>,
+}
+
+impl BulkBody {
+    /// Returns what is done to which tasks, for the audit log.
+    pub(crate) fn summary(&self) -> String {
+        let ids: Vec<String> = self.ids.iter().map(ToString::to_string).collect();
+        let action = serde_json::to_value(self.action).unwrap_or_default();
+        format!(
+            "{} tasks {}",
+            action.as_str().unwrap_or_default(),
+            ids.join(",")
+        )
+    }
 }
 
 /// A task, and the task after the change or why nothing was done.

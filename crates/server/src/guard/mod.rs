@@ -1,5 +1,6 @@
 //! The guard: every request is checked here before any other code handles it.
 //!
+//! Only the probes of load balancers pass without a check: they reveal nothing.
 //! It checks the host, then the origin, then the token, then the size. Loopback is not an exception: any page in
 //! any browser on this machine can reach it. What the token allows is checked in front of each handler
 //! ([`RouteAccess`](crate::access::RouteAccess)).
@@ -15,8 +16,10 @@ use axum::response::{IntoResponse, Response};
 pub(crate) use response::finalize_response;
 
 use crate::access::Caller;
+use crate::audit::AuditNote;
 use crate::connections::ConnectionSlot;
 use crate::error::{ApiError, is_below, unauthorized};
+use crate::metrics::is_probe;
 use crate::state::AppState;
 
 /// The maximum size of a body before the client is authenticated.
@@ -41,6 +44,10 @@ pub(crate) async fn guard(State(state): State<AppState>, request: Request, next:
 }
 
 async fn check_request(state: &AppState, request: Request) -> Result<Request, ApiError> {
+    let is_probe = is_probe(request.uri().path());
+    if is_probe && matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Ok(request);
+    }
     let (mut parts, body) = request.into_parts();
     let headers = &parts.headers;
     let host = host(state, &parts.uri, headers)?;
@@ -58,6 +65,9 @@ async fn check_request(state: &AppState, request: Request) -> Result<Request, Ap
         let caller = authenticate(state, headers, &host).await?;
         if let Some(slot) = parts.extensions.get::<ConnectionSlot>() {
             slot.authenticate()?;
+        }
+        if let Some(note) = parts.extensions.get::<AuditNote>() {
+            note.set_actor(caller.author());
         }
         parts.extensions.insert(caller);
     }
@@ -130,7 +140,7 @@ fn origin(state: &AppState, headers: &HeaderMap, host: &str) -> Result<(), ApiEr
 fn is_open(method: &Method, path: &str) -> bool {
     let reads = method == Method::GET || method == Method::HEAD;
     let is_login = method == Method::POST && path == "/api/v1/session";
-    let roots = ["/api", "/v1", "/mcp"];
+    let roots = ["/api", "/v1", "/mcp", "/metrics"];
     let is_api = roots.iter().any(|root| is_below(path, root));
     is_login || (reads && !is_api)
 }

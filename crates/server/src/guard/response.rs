@@ -7,9 +7,13 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
+use tokio::time::Instant;
 use windlass_core::escape_line;
+use windlass_tasks::NewAuditEntry;
 
+use crate::audit::{self, AuditNote, PendingEntry};
 use crate::error::ApiError;
+use crate::listen::ClientAddress;
 use crate::state::AppState;
 
 /// Allows only own scripts, styles, images and connections, no framing, and no text that becomes markup or a
@@ -34,14 +38,16 @@ const SECURITY_HEADERS: &[(&str, &str)] = &[
 /// Assigns a request id, catches panics, and adds the headers to the response.
 pub(crate) async fn finalize_response(
     State(state): State<AppState>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     let id = state.next_id();
     // Never the query: a client may have put a token there, although none is accepted.
     let path = request.uri().path().to_owned();
     let method = request.method().clone();
+    let started = Instant::now();
     let in_api = path.starts_with("/api/v1/");
+    let entry = start_entry(&state, &mut request, &id);
     let run = AssertUnwindSafe(next.run(request)).catch_unwind();
     let result = if in_api {
         tokio::time::timeout(state.limits.answer_time, run).await
@@ -59,9 +65,19 @@ pub(crate) async fn finalize_response(
         .with_retry_after(5)
         .into_response(),
     };
+    let mut result = "ok";
     if let Some(error) = response.extensions_mut().remove::<ApiError>() {
+        result = error.code();
         response = error.into_response_for(&path, &id);
     }
+    if audit::is_recorded(&method, &path, response.status()) {
+        entry.finish(result).await;
+    } else {
+        entry.discard();
+    }
+    state
+        .metrics
+        .observe(&path, response.status(), started.elapsed());
     let status = response.status().as_u16();
     tracing::debug!(%id, %method, path = %escape_line(&path), status, "response");
     let headers = response.headers_mut();
@@ -78,6 +94,23 @@ pub(crate) async fn finalize_response(
         headers.insert("x-request-id", id);
     }
     response
+}
+
+/// Starts the entry of a request in the audit log. The guard and the handler complete it.
+fn start_entry(state: &AppState, request: &mut Request, id: &str) -> PendingEntry {
+    let (method, path) = (request.method(), request.uri().path());
+    let source = request.extensions().get::<ClientAddress>();
+    let entry = NewAuditEntry {
+        source: source.map_or_else(String::new, |address| address.0.to_string()),
+        action: format!("{method} {path}"),
+        request: id.to_owned(),
+        ..NewAuditEntry::default()
+    };
+    let note = AuditNote::default();
+    let may_change = audit::may_change(method, path);
+    let pending = state.auditor.start(entry, note.clone(), may_change);
+    request.extensions_mut().insert(note);
+    pending
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

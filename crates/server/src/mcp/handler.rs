@@ -12,10 +12,11 @@ use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 use tokio::time::MissedTickBehavior;
 use windlass_core::escape_control;
-use windlass_tasks::Scope;
+use windlass_tasks::{NewAuditEntry, Scope};
 
 use super::operation::{ToolEntry, ToolReply};
 use super::{resources, tools};
+use crate::audit::{AuditNote, Auditor, PendingEntry};
 use crate::board::Board;
 use crate::call_slots::{CallSlots, SlotKind};
 use crate::error::ApiError;
@@ -35,15 +36,78 @@ pub(super) struct McpHandler {
     /// What the caller may do.
     scopes: Vec<Scope>,
     slots: CallSlots,
+    audit: Option<McpAudit>,
+}
+
+/// Where the calls of a client are recorded.
+#[derive(Debug, Clone)]
+pub(super) struct McpAudit {
+    pub(super) auditor: Auditor,
+    /// Who calls.
+    pub(super) actor: String,
+    /// From where.
+    pub(super) source: String,
+}
+
+impl McpAudit {
+    /// Starts the entry of a call.
+    fn start(&self, request: &CallToolRequestParams) -> (PendingEntry, AuditNote) {
+        let arguments = request.arguments.as_ref();
+        let id = arguments.and_then(|arguments| arguments.get("id")?.as_i64());
+        let entry = NewAuditEntry {
+            actor: self.actor.clone(),
+            source: self.source.clone(),
+            action: format!("mcp {}", request.name),
+            subject: id.map(|id| id.to_string()).unwrap_or_default(),
+            ..NewAuditEntry::default()
+        };
+        let note = AuditNote::default();
+        (self.auditor.start(entry, note.clone(), true), note)
+    }
 }
 
 impl McpHandler {
-    pub(super) fn new(board: Board, scopes: Vec<Scope>, slots: CallSlots) -> Self {
+    pub(super) fn new(
+        board: Board,
+        scopes: Vec<Scope>,
+        slots: CallSlots,
+        audit: Option<McpAudit>,
+    ) -> Self {
         Self {
             board,
             scopes,
             slots,
+            audit,
         }
+    }
+
+    /// Records the calls of this client.
+    pub(super) fn with_audit(mut self, audit: McpAudit) -> Self {
+        self.audit = Some(audit);
+        self
+    }
+
+    /// Calls a tool, and records the call if it may change something or is refused.
+    async fn call_and_record(
+        &self,
+        entry: &ToolEntry,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ToolReply, ApiError> {
+        let is_recorded = entry.changes() || !entry.is_allowed(&self.scopes);
+        let audit = self.audit.as_ref().filter(|_| is_recorded);
+        let pending = audit.map(|audit| audit.start(&request));
+        let result = self.call(entry, request, context).await;
+        if let Some((pending, note)) = pending {
+            if let Ok(reply) = &result
+                && let Some(id) = reply.data["task"]["id"].as_i64()
+            {
+                note.set_subject(format_args!("task {id}"));
+            }
+            let code = result.as_ref().map_or_else(ApiError::code, |_| "ok");
+            pending.finish(code).await;
+        }
+        result
     }
 
     fn may_read(&self) -> bool {
@@ -126,7 +190,7 @@ impl ServerHandler for McpHandler {
             let message = format!("unknown tool {:?}: tools/list names all", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
-        let result = match self.call(entry, request, context).await {
+        let result = match self.call_and_record(entry, request, context).await {
             Ok(reply) => {
                 let text = ContentBlock::text(escape_control(&reply.text).into_owned());
                 let mut result = CallToolResult::success(vec![text]);

@@ -14,8 +14,9 @@ use rmcp::transport::StreamableHttpService;
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 
-use super::McpHandler;
+use super::handler::{McpAudit, McpHandler};
 use crate::access::{Caller, RouteAccess};
+use crate::listen::ClientAddress;
 use crate::state::AppState;
 
 /// Returns the router of the MCP server.
@@ -28,7 +29,14 @@ pub(crate) fn router() -> Router<AppState> {
 
 async fn serve(State(state): State<AppState>, caller: Caller, request: Request) -> Response {
     let board = state.board_for(&caller);
-    let handler = McpHandler::new(board, caller.scopes, state.call_slots.clone());
+    let address = request.extensions().get::<ClientAddress>();
+    let audit = McpAudit {
+        auditor: state.auditor.clone(),
+        actor: caller.author().to_owned(),
+        source: address.map_or_else(String::new, |address| address.0.to_string()),
+    };
+    let slots = state.call_slots.clone();
+    let handler = McpHandler::new(board, caller.scopes, slots, Some(audit));
     // The guard has checked host, origin and size.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)

@@ -106,6 +106,7 @@ pub(super) struct ToolEntry {
     pub(super) tool: Tool,
     pub(super) needs: &'static [Scope],
     pub(super) slot: SlotKind,
+    effect: Effect,
     run: RunTool,
 }
 
@@ -118,6 +119,7 @@ impl ToolEntry {
                 .with_annotations(O::EFFECT.annotations(O::TITLE)),
             needs: O::NEEDS,
             slot: O::SLOT,
+            effect: O::EFFECT,
             run: |board, arguments| run::<O>(board, arguments).boxed(),
         }
     }
@@ -125,6 +127,11 @@ impl ToolEntry {
     /// Returns `true` if a caller with these scopes may call it.
     pub(super) fn is_allowed(&self, scopes: &[Scope]) -> bool {
         self.needs.iter().all(|scope| scopes.contains(scope))
+    }
+
+    /// Returns `true` if a call does more than read.
+    pub(super) fn changes(&self) -> bool {
+        self.effect != Effect::Reads
     }
 
     /// Parses the input and performs the operation.

@@ -8,10 +8,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 use windlass_core::SystemClock;
 use windlass_core::limits::PROTOCOL_LINE_BYTES;
-use windlass_tasks::{ProjectId, Scope, TaskStore};
+use windlass_tasks::{AccessStore, ProjectId, Scope, TaskStore};
 
-use super::McpHandler;
+use super::handler::{McpAudit, McpHandler};
 use crate::access::VisibleStore;
+use crate::audit::Auditor;
 use crate::board::{AgentList, Board};
 use crate::call_slots::CallSlots;
 use crate::host_ops::HostOps;
@@ -33,6 +34,7 @@ pub struct McpAccess {
 #[derive(Debug)]
 pub struct McpStdioServer {
     handler: McpHandler,
+    actor: String,
 }
 
 /// Error of an MCP server.
@@ -52,10 +54,23 @@ impl McpStdioServer {
     pub fn new(store: Arc<dyn TaskStore>, host_ops: Arc<dyn HostOps>, access: McpAccess) -> Self {
         let store = VisibleStore::new(store, access.projects);
         let agents = Arc::new(AgentList::new(Arc::new(SystemClock::new())));
+        let actor = access.author.clone();
         let board = Board::new(store, host_ops, agents, Some(access.project), access.author);
         Self {
-            handler: McpHandler::new(board, access.scopes, CallSlots::default()),
+            handler: McpHandler::new(board, access.scopes, CallSlots::default(), None),
+            actor,
         }
+    }
+
+    /// Records the calls that may change something in the audit log of this store.
+    #[must_use]
+    pub fn with_audit(mut self, store: Arc<dyn AccessStore>) -> Self {
+        self.handler = self.handler.with_audit(McpAudit {
+            auditor: Auditor::new(store),
+            actor: self.actor.clone(),
+            source: "stdio".to_owned(),
+        });
+        self
     }
 
     /// Serves until the input ends or `stop` is cancelled.

@@ -75,6 +75,7 @@ const ROUTES: &[(&str, &str, &str)] = &[
     ("get", "/tokens", "admin"),
     ("post", "/tokens", "admin"),
     ("delete", "/tokens/{id}", "admin"),
+    ("get", "/audit", "admin"),
     ("get", "/ws", "read"),
 ];
 

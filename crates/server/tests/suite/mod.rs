@@ -2,6 +2,7 @@
 
 mod access;
 mod api;
+mod audit;
 mod client;
 mod faults;
 mod flood;
@@ -13,6 +14,7 @@ mod mcp;
 mod mcp_access;
 mod mcp_client;
 mod mcp_transport;
+mod metrics;
 mod reviews;
 mod session;
 mod stop;

@@ -5,6 +5,7 @@
 
 mod normalize;
 mod objects;
+mod tables;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection, Row as _};
@@ -15,6 +16,7 @@ use crate::error::{self, StoreLocation};
 use crate::pools::{COMMIT, DatabasePools, Pools, ROLLBACK};
 use crate::sql::{Sql, args, sql};
 use objects::{OBJECTS, SchemaObjects};
+pub(crate) use tables::{ColumnSpec, TableSpec, tables};
 
 /// All released migrations, in order. A released migration never changes.
 const MIGRATIONS: &[Sql] = &[
@@ -73,6 +75,10 @@ const MIGRATIONS: &[Sql] = &[
     Sql {
         sqlite: include_str!("../../migrations/sqlite/0014_checkouts.sql"),
         postgres: include_str!("../../migrations/postgres/0014_checkouts.sql"),
+    },
+    Sql {
+        sqlite: include_str!("../../migrations/sqlite/0015_audit.sql"),
+        postgres: include_str!("../../migrations/postgres/0015_audit.sql"),
     },
 ];
 
@@ -184,42 +190,86 @@ async fn migrate(db: &mut DbConnection, pools: &Pools) -> StoreResult<()> {
         return Ok(());
     }
     db.execute_batch(CREATE_META).await?;
-    let applied = usize::try_from(found.unwrap_or(0)).unwrap_or(0);
-    for (index, migration) in MIGRATIONS.iter().enumerate().skip(applied) {
+    migrate_from(db, pools, found.unwrap_or(0)).await
+}
+
+/// Brings the tables from this version to the newest one.
+pub(crate) async fn migrate_from(
+    db: &mut DbConnection,
+    pools: &Pools,
+    version: i64,
+) -> StoreResult<()> {
+    apply(db, version, newest()).await?;
+    check(db, pools).await.map(drop)
+}
+
+/// Creates the tables of a version in a database without tables. One that has tables must have this version.
+pub(crate) async fn create_empty(
+    db: &mut DbConnection,
+    pools: &Pools,
+    version: i64,
+) -> StoreResult<()> {
+    if !(1..=newest()).contains(&version) {
+        return Err(StoreError::Refused(format!(
+            "the backup has schema version {version}, this Windlass supports 1 to {}",
+            newest()
+        )));
+    }
+    db.fetch_all(LOCK, args![]).await?;
+    match check(db, pools).await? {
+        None => {
+            db.execute_batch(CREATE_META).await?;
+            apply(db, 0, version).await
+        }
+        Some(found) if found == version => Ok(()),
+        Some(found) => Err(StoreError::Refused(format!(
+            "{} has schema version {found}, the backup {version}: restore it into a database without tables",
+            pools.location.0
+        ))),
+    }
+}
+
+/// Applies the migrations after one version, up to another one.
+async fn apply(db: &mut DbConnection, after: i64, last: i64) -> StoreResult<()> {
+    let versions = (1..).zip(MIGRATIONS);
+    for (version, migration) in versions.filter(|(version, _)| (after + 1..=last).contains(version))
+    {
         db.execute_batch(*migration).await?;
-        let version = i64::try_from(index + 1).unwrap_or(i64::MAX);
         let now = db.now();
         let record = sql!("INSERT INTO windlass_schema (version, at) VALUES ($1, $2)");
         db.execute(record, args![version, now]).await?;
     }
-    check(db, pools).await.map(drop)
+    Ok(())
 }
 
 /// Returns the objects of a SQLite file of this version, by creating one in memory.
 async fn sqlite_objects(version: i64) -> StoreResult<SchemaObjects> {
     let location = StoreLocation("the schema in memory".to_owned());
     let failed = |error| error::classify(&location, error).error;
-    let options = SqliteConnectOptions::new()
-        .in_memory(true)
-        .disable_statement_logging();
-    let mut memory = options.connect().await.map_err(failed)?;
-    let objects = create_objects(&mut memory, version).await;
+    let mut memory = memory_schema(version).await.map_err(failed)?;
+    let objects = read_objects(&mut memory).await;
     // Nothing is lost if the connection is not closed cleanly.
     let _ = memory.close().await;
     objects.map_err(failed)
 }
 
-async fn create_objects(
-    memory: &mut SqliteConnection,
-    version: i64,
-) -> Result<SchemaObjects, sqlx::Error> {
+/// Creates the tables of this version in memory.
+async fn memory_schema(version: i64) -> Result<SqliteConnection, sqlx::Error> {
+    let options = SqliteConnectOptions::new()
+        .in_memory(true)
+        .disable_statement_logging();
+    let mut memory = options.connect().await?;
     let count = usize::try_from(version).unwrap_or(0);
     let migrations = MIGRATIONS.iter().take(count);
     for statements in std::iter::once(&CREATE_META).chain(migrations) {
         sqlx::raw_sql(statements.sqlite)
-            .execute(&mut *memory)
+            .execute(&mut memory)
             .await?;
     }
+    Ok(memory)
+}
+
+async fn read_objects(memory: &mut SqliteConnection) -> Result<SchemaObjects, sqlx::Error> {
     let rows = sqlx::query(OBJECTS.sqlite).fetch_all(memory).await?;
     let object = |row: &sqlx::sqlite::SqliteRow| {
         Ok((

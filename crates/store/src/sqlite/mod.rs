@@ -28,6 +28,20 @@ const MIN_VERSION: (u32, u32, u32) = (3, 51, 3);
 
 /// Opens the store in this file, and creates the file if it does not exist.
 pub(crate) async fn open(path: &Path, settings: StoreSettings) -> StoreResult<SqlStore> {
+    let (pools, checkpoint_pool) = connect(path, &settings).await?;
+    let store = SqlStore::start(pools, settings).await?;
+    if let Some(pool) = checkpoint_pool {
+        store.spawn_background(checkpoint::run_checkpointer(pool, file::wal_path(path)));
+    }
+    Ok(store)
+}
+
+/// Connects to a file, whatever it contains, and creates it if it does not exist. The second pool writes the
+/// write-ahead log back.
+pub(crate) async fn connect(
+    path: &Path,
+    settings: &StoreSettings,
+) -> StoreResult<(Pools, Option<sqlx::Pool<Sqlite>>)> {
     let location = StoreLocation(path.display().to_string());
     mounts::check(path)?;
     let access = file::prepare(path)?;
@@ -40,11 +54,11 @@ pub(crate) async fn open(path: &Path, settings: StoreSettings) -> StoreResult<Sq
                 .journal_mode(SqliteJournalMode::Wal)
                 .pragma("journal_size_limit", "67108864")
                 .pragma("wal_autocheckpoint", checkpoint::AUTOCHECKPOINT_PAGES);
-            checkpoint_pool = Some(pool(1, &settings, writing.clone()));
+            checkpoint_pool = Some(pool(1, settings, writing.clone()));
             let reading = writing.clone().pragma("query_only", "ON");
             (
-                Ok(pool(1, &settings, writing)),
-                pool(MAX_READERS, &settings, reading),
+                Ok(pool(1, settings, writing)),
+                pool(MAX_READERS, settings, reading),
             )
         }
         // Without a WAL the file is complete, and SQLite can read it without writing.
@@ -52,16 +66,17 @@ pub(crate) async fn open(path: &Path, settings: StoreSettings) -> StoreResult<Sq
             let reading = options.read_only(true).immutable(!wal);
             (
                 Err(read_only(&location)),
-                pool(MAX_READERS, &settings, reading),
+                pool(MAX_READERS, settings, reading),
             )
         }
     };
     // The writer connects first: it creates the WAL that the readers need.
-    let writer = match connect(writer.as_ref().unwrap_or(&readers), &location, &settings).await {
+    let writer = match connect_pool(writer.as_ref().unwrap_or(&readers), &location, settings).await
+    {
         Ok(()) => writer,
         Err(full @ StoreError::Full(_)) if writer.is_ok() => {
-            (checkpoint_pool, readers) = (None, read_on_full_disk(path, &settings));
-            connect(&readers, &location, &settings).await?;
+            (checkpoint_pool, readers) = (None, read_on_full_disk(path, settings));
+            connect_pool(&readers, &location, settings).await?;
             Err(full)
         }
         Err(error) => return Err(error),
@@ -74,15 +89,11 @@ pub(crate) async fn open(path: &Path, settings: StoreSettings) -> StoreResult<Sq
         clock_skew: settings.clock_skew.clone(),
         lease_clock: Arc::clone(&settings.lease_clock),
     };
-    let store = SqlStore::start(pools, settings).await?;
-    if let Some(pool) = checkpoint_pool {
-        store.spawn_background(checkpoint::run_checkpointer(pool, file::wal_path(path)));
-    }
-    Ok(store)
+    Ok((pools, checkpoint_pool))
 }
 
 /// Connects for the first time, within the time limit.
-async fn connect(
+async fn connect_pool(
     pool: &sqlx::Pool<Sqlite>,
     location: &StoreLocation,
     settings: &StoreSettings,

@@ -11,6 +11,7 @@ mod hostile;
 mod killed;
 mod machines;
 mod model_calls;
+mod portable;
 mod real_encrypted;
 mod real_postgres;
 mod schema_versions;

@@ -1,12 +1,31 @@
 //! Logging to stderr. By default only a service logs, and only warnings. The log never contains the text of a prompt,
 //! and masks known secrets.
 
+use std::fmt;
 use std::io::IsTerminal;
 
+use clap::ValueEnum;
+use serde_json::{Map, Value, json};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::registry::LookupSpan;
+use windlass_core::{Clock, SystemClock, escape_json};
 
 use super::Global;
 use super::masking::MaskedStderr;
+
+/// The format of the log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum LogFormat {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// One JSON object per line.
+    Json,
+}
 
 /// Starts logging. The filter is `WINDLASS_LOG`, or else the number of `-v` flags.
 pub(super) fn start(global: &Global, is_service: bool) {
@@ -20,10 +39,128 @@ pub(super) fn start(global: &Global, is_service: bool) {
             _ => "trace,rmcp=warn",
         })
     });
-    // If a program that embeds this one has already started logging, its logger stays.
-    let _ = tracing_subscriber::fmt()
+    let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(|| MaskedStderr)
-        .with_ansi(!global.no_color && std::io::stderr().is_terminal())
-        .try_init();
+        .with_ansi(!global.no_color && std::io::stderr().is_terminal());
+    // If a program that embeds this one has already started logging, its logger stays.
+    let _ = match global.log_format {
+        LogFormat::Text => log.try_init(),
+        LogFormat::Json => log.event_format(JsonLines).try_init(),
+    };
+}
+
+/// Writes an event as one line of JSON: `time` (milliseconds since 1970), `level`, `target`, `message` and its fields.
+struct JsonLines;
+
+impl<S, N> FormatEvent<S, N> for JsonLines
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        _: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut fields = JsonFields(Map::new());
+        event.record(&mut fields);
+        let meta = event.metadata();
+        // After the fields, so that none of them replaces these.
+        let own = [
+            ("time", json!(SystemClock::new().now())),
+            ("level", json!(meta.level().as_str().to_ascii_lowercase())),
+            ("target", json!(meta.target())),
+        ];
+        for (name, value) in own {
+            fields.0.insert(name.to_owned(), value);
+        }
+        let line = Value::Object(fields.0).to_string();
+        writeln!(writer, "{}", escape_json(&line))
+    }
+}
+
+/// Collects the fields of an event.
+struct JsonFields(Map<String, Value>);
+
+impl Visit for JsonFields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        let value = format!("{value:?}");
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct LogOutput(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for LogOutput {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn json_log_has_one_object_per_event() {
+        let output = LogOutput::default();
+        let writer = output.clone();
+        let log = tracing_subscriber::fmt()
+            .with_writer(move || writer.clone())
+            .event_format(JsonLines)
+            .finish();
+        tracing::subscriber::with_default(log, || {
+            tracing::warn!(
+                id = "a-1",
+                count = 7_u64,
+                level = "mine",
+                "two\nlines \u{1b}[31m"
+            );
+            tracing::info!(ok = true, "second");
+        });
+        let text = String::from_utf8(output.0.lock().unwrap().clone()).unwrap();
+        assert!(!text.contains('\u{1b}'), "{text}");
+        let lines: Vec<Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        assert_eq!(lines[0]["message"], "two\nlines \u{1b}[31m");
+        assert_eq!(lines[0]["level"], "warn");
+        assert_eq!(
+            (&lines[0]["id"], &lines[0]["count"]),
+            (&json!("a-1"), &json!(7))
+        );
+        assert!(lines[0]["time"].as_u64().unwrap() > 1_600_000_000_000);
+        assert_eq!(
+            (&lines[1]["ok"], &lines[1]["level"]),
+            (&json!(true), &json!("info"))
+        );
+    }
 }

@@ -51,7 +51,8 @@ impl Mcp {
             project,
             author: person(app).await,
         };
-        let server = McpStdioServer::new(Arc::clone(&queue.store), Arc::new(host_ops), access);
+        let server = McpStdioServer::new(Arc::clone(&queue.store), Arc::new(host_ops), access)
+            .with_audit(Arc::clone(&queue.access));
         let mut interrupts = Interrupts::listen()?;
         if std::io::stdin().is_terminal() {
             app.console

@@ -6,6 +6,7 @@ mod app;
 mod approvals;
 mod approver;
 mod ask;
+mod audit;
 mod blockers;
 mod chat;
 mod completions;
@@ -114,6 +115,16 @@ struct Global {
     /// Increase log verbosity; repeat for more (or set WINDLASS_LOG)
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
+    /// Format of the log: text for people, or json with one object per line
+    #[arg(
+        long,
+        global = true,
+        value_name = "FORMAT",
+        value_enum,
+        hide_possible_values = true,
+        default_value_t
+    )]
+    log_format: logging::LogFormat,
     /// Disable colored output
     #[arg(long, global = true)]
     no_color: bool,
@@ -157,6 +168,8 @@ enum Command {
     Notify(notify::Notify),
     /// Manage the tokens of the server: scopes, projects, expiry
     Token(token::Tokens),
+    /// List who did what through the server: changes and refused requests
+    Audit(audit::Audit),
     /// Serve agents and tasks to an editor over the Agent Client Protocol (ACP), on stdin and stdout
     Acp(acp::Acp),
     /// Print a task's proof as text, JSON or a signed statement
@@ -173,7 +186,7 @@ enum Command {
     Doctor(doctor::Doctor),
     /// Write a windlass.toml for this project
     Init(init::Init),
-    /// Show where tasks are stored, or move the store of an earlier version
+    /// Show where tasks are stored; back up, restore, check, prune or move the store
     Store(store::Stores),
     /// Trust the project's windlass.toml and .env
     Trust(trust::Trust),
@@ -310,6 +323,7 @@ async fn run_command(command: Command, app: App<'_>) -> Result<Exit, CliError> {
         Command::Mcp(mcp) => mcp.run(&app).await,
         Command::Notify(notify) => notify.run(&app).await,
         Command::Token(tokens) => tokens.run(&app).await,
+        Command::Audit(audit) => audit.run(&app).await,
         Command::Proof(proof) => proof.run(&app).await,
         Command::Acp(acp) => acp.run(&app).await,
         Command::Verify(verify) => verify.run(&app).await,

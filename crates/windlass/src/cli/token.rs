@@ -9,6 +9,7 @@ use windlass_server::Token;
 use windlass_tasks::{AccessToken, NewAccessToken, ProjectId, Scope, TokenId};
 
 use super::app::App;
+use super::audit;
 use super::console::QUIET;
 use super::exit::{CliError, Exit};
 use super::queue::ProjectQueue;
@@ -16,7 +17,7 @@ use super::table::{self, Cell};
 
 /// The scopes, shown after the help text.
 const SCOPES: &str = "Scopes: read (tasks, events, traces, agents), work (add and retry tasks), approve (merge, cancel, \
-    answer questions, decide permission requests), admin (manage tokens), models (use agents as models). A scope grants \
+    answer questions, decide permission requests), admin (manage tokens, read the audit log), models (use agents as models). A scope grants \
     exactly what it names: to add tasks and to read them, give read and work.";
 
 #[derive(Debug, Args)]
@@ -73,9 +74,9 @@ struct Revoke {
     json: bool,
 }
 
-/// How long a token is valid.
+/// How long something is valid or kept; `None` means forever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Lifetime(Option<Duration>);
+pub(super) struct Lifetime(pub(super) Option<Duration>);
 
 impl Tokens {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
@@ -104,6 +105,8 @@ impl Create {
             expires_in: self.expires.0,
         };
         let created = queue.access.add_token(new).await?;
+        let named = format!("token {:?}", created.name);
+        audit::record(app, &*queue.access, "token create", named).await?;
         let secret = secret.expose_secret();
         if self.json {
             let output = json!({"token": secret, "info": created});
@@ -217,6 +220,8 @@ impl Revoke {
         let tokens = queue.access.tokens().await?;
         let id = self.find(&tokens)?;
         let revoked = queue.access.revoke_token(id).await?;
+        let named = format!("token {:?}", revoked.name);
+        audit::record(app, &*queue.access, "token revoke", named).await?;
         if self.json {
             app.console.pretty_json(&revoked)?;
         } else {
@@ -252,7 +257,7 @@ fn scope(text: &str) -> Result<Scope, String> {
     })
 }
 
-fn lifetime(text: &str) -> Result<Lifetime, String> {
+pub(super) fn lifetime(text: &str) -> Result<Lifetime, String> {
     if text == "never" {
         return Ok(Lifetime(None));
     }

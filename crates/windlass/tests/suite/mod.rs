@@ -69,6 +69,7 @@ mod setup_script;
 mod stacking;
 mod steering;
 mod store_location;
+mod store_maintenance;
 mod take_over;
 mod task_harness;
 mod tasks;

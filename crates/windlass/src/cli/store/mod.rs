@@ -1,6 +1,7 @@
-//! `windlass store`: shows where tasks are stored, and moves a store out of a repository.
+//! `windlass store`: shows where tasks are stored, backs the store up, restores, checks, prunes and moves it.
 
 mod location;
+mod maintenance;
 mod repository_file;
 
 use clap::{Args, Subcommand};
@@ -22,12 +23,26 @@ pub(super) struct Stores {
 enum Command {
     /// Print where the tasks of this project are stored
     Path,
-    /// Move the store that an earlier version created in the repository to the state directory
+    /// Write the whole store to a file, while others use it
+    Backup(maintenance::Backup),
+    /// Write a backup into an empty store
+    Restore(maintenance::Restore),
+    /// Check that the records of the store are consistent
+    Check(maintenance::Check),
+    /// Remove old events, traces and entries of the audit log
+    Prune(maintenance::Prune),
+    /// Move the store to another database, or the one of an earlier version from the repository to the state directory
     Move(Move),
 }
 
 #[derive(Debug, Args)]
 struct Move {
+    /// Empty store to move to: sqlite:FILE or postgres://…; no process may use the old one
+    #[arg(long, value_name = "URL")]
+    to: Option<String>,
+    /// Print JSON (with --to)
+    #[arg(long, requires = "to")]
+    json: bool,
     /// Do not ask for confirmation
     #[arg(short, long)]
     yes: bool,
@@ -48,6 +63,10 @@ impl Stores {
                 app.console.line(&escape_line(&shown))?;
                 Ok(Exit::Done)
             }
+            Command::Backup(command) => command.run(app).await,
+            Command::Restore(command) => command.run(app).await,
+            Command::Check(command) => command.run(app).await,
+            Command::Prune(command) => command.run(app).await,
             Command::Move(command) => command.run(app).await,
         }
     }
@@ -55,6 +74,9 @@ impl Stores {
 
 impl Move {
     async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        if let Some(target) = self.to {
+            return maintenance::move_to(app, target, self.json).await;
+        }
         let config = app.config()?;
         let root = repository(&app.inputs.cwd)?;
         let target = location::default_path(&app.inputs, &root)?;

@@ -195,7 +195,7 @@ fn is_own(path: &Path) -> bool {
 }
 
 /// Returns `true` if another process has the database open: it holds a lock on its shared memory.
-fn is_in_use(shared_memory: &Path) -> io::Result<bool> {
+pub(super) fn is_in_use(shared_memory: &Path) -> io::Result<bool> {
     let file = match open_no_follow(shared_memory, true) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         file => file?,
