@@ -190,6 +190,7 @@ mod real_postgres {
             include_str!("../../migrations/postgres/0012_depended_on.sql"),
             include_str!("../../migrations/postgres/0013_model_call.sql"),
             include_str!("../../migrations/postgres/0014_checkouts.sql"),
+            include_str!("../../migrations/postgres/0015_audit.sql"),
         ] {
             sqlx::raw_sql(batch).execute(&mut connection).await.unwrap();
         }

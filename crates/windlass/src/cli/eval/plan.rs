@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use windlass_tasks::{AgentSettings, NewTask, ProjectId, TaskId, TaskStore};
+use windlass_store::StoreSettings;
+use windlass_tasks::{AgentSettings, ModelCalls, NewTask, ProjectId, TaskId, TaskStore};
 
 use super::repository;
 use super::suite::{AgentChoice, EvalTask, Suite};
@@ -49,6 +50,7 @@ pub(super) struct Repository {
 pub(super) struct EvalPlan {
     pub(super) dir: PathBuf,
     pub(super) store: Arc<dyn TaskStore>,
+    pub(super) calls: Arc<dyn ModelCalls>,
     pub(super) repositories: Vec<Repository>,
     pub(super) cells: Vec<Cell>,
     /// Held until the end: two runs would do everything twice.
@@ -118,14 +120,18 @@ impl EvalDir {
     /// Creates the repositories that are missing, and adds the tasks that are missing in the store.
     pub(super) async fn plan(self, app: &App<'_>, suite: &Suite) -> Result<EvalPlan, CliError> {
         let url = format!("sqlite:{}", self.path.join("tasks.db").display());
-        let store = windlass_store::open(&url).await?;
+        let opened = windlass_store::open_all(&url, StoreSettings::default()).await?;
+        if let Some(bridge) = &app.bridge {
+            bridge.store_in(Arc::clone(&opened.calls));
+        }
         let sandbox = registry::sandbox(app.config()?)
             .await
             .map_err(CliError::failed)?;
         let source = user_repository(&app.inputs.cwd).ok();
         let mut plan = EvalPlan {
             dir: self.path.clone(),
-            store,
+            store: opened.tasks,
+            calls: opened.calls,
             repositories: Vec::new(),
             cells: Vec::new(),
             _lock: self.lock,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use windlass_core::Usage;
-use windlass_tasks::{Task, TaskStatus};
+use windlass_tasks::{Task, TaskStatus, UsageKey, UsageQuery, UsageTotal};
 
 use super::plan::{Cell, EvalPlan};
 use super::suite::AgentChoice;
@@ -68,9 +68,19 @@ impl CellResult {
 impl EvalReport {
     /// Reads the results from the store.
     pub(super) async fn read(plan: &EvalPlan) -> Result<Self, CliError> {
+        let by_task = UsageQuery {
+            by: UsageKey::Task,
+            since: None,
+        };
+        let calls = plan.calls.usage_totals(by_task).await?;
+        let calls: BTreeMap<String, UsageTotal> = calls
+            .into_iter()
+            .filter_map(|total| Some((total.key.clone()?, total)))
+            .collect();
         let mut results = Vec::with_capacity(plan.cells.len());
         for cell in &plan.cells {
-            results.push(cell_result(plan, cell).await?);
+            let calls = calls.get(&cell.id.to_string());
+            results.push(cell_result(plan, cell, calls).await?);
         }
         let mut agents: BTreeMap<&AgentChoice, Vec<&CellResult>> = BTreeMap::new();
         for result in &results {
@@ -150,7 +160,12 @@ impl EvalReport {
     }
 }
 
-async fn cell_result(plan: &EvalPlan, cell: &Cell) -> Result<CellResult, CliError> {
+/// Returns the result of a cell. The cost of its model calls is exact; without them it is what the agent reports.
+async fn cell_result(
+    plan: &EvalPlan,
+    cell: &Cell,
+    calls: Option<&UsageTotal>,
+) -> Result<CellResult, CliError> {
     let task = plan.store.task(cell.id).await?;
     let attempts = plan.store.attempts(cell.id).await?;
     let times = attempts.iter().filter_map(|attempt| {
@@ -162,6 +177,10 @@ async fn cell_result(plan: &EvalPlan, cell: &Cell) -> Result<CellResult, CliErro
     let seconds = times.sum::<Duration>().as_secs_f64();
     let corrections = plan.store.corrections(cell.id).await?.len();
     let passed = task.status == TaskStatus::Completed && !task.unverified && !task.needs_review;
+    let mut usage = task.usage.clone();
+    if let Some(calls) = calls {
+        usage.cost_usd = (calls.unknown_cost == 0).then(|| calls.cost_nanos as f64 / 1e9);
+    }
     Ok(CellResult {
         agent: cell.agent.clone(),
         task: cell.task.clone(),
@@ -171,7 +190,7 @@ async fn cell_result(plan: &EvalPlan, cell: &Cell) -> Result<CellResult, CliErro
         reason: reason(&task, passed),
         seconds,
         corrections,
-        usage: task.usage,
+        usage,
     })
 }
 
