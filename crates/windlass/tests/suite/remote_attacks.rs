@@ -140,7 +140,6 @@ fn hostile_branches_of_the_remote_are_names_only() {
         "a;touch$IFS'pwned'",
         "$(touch)",
         "\"quoted",
-        "windlass",
         "HEAD",
         "refs/heads/main",
     ] {
