@@ -1,5 +1,6 @@
 //! A store that fails on demand.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,9 +12,10 @@ use windlass_tasks::{
     EventLog, Issue, IssueId, Landing, LandingClaim, LandingFilter, LandingId, LandingOutcome,
     LandingToken, Landings, LeaseStatus, Leases, LoggedEvent, MessageId, NewApproval, NewIssue,
     NewLanding, NewProject, NewReview, NewSchedule, NewTask, NotificationId, Outcome, Project,
-    ProjectId, Projects, Proof, Release, Review, Reviews, Schedule, ScheduleId, Schedules, Stacks,
-    Steering, StoreError, StoreFuture, TakeOver, Task, TaskEdit, TaskFilter, TaskId, TaskQueue,
-    TaskStore, TestResult, TestResultId, Traces, WorkerPause,
+    ProjectCheckout, ProjectId, ProjectIdentity, Projects, Proof, Release, Review, Reviews,
+    Schedule, ScheduleId, Schedules, Stacks, Steering, StoreError, StoreFuture, TakeOver, Task,
+    TaskEdit, TaskFilter, TaskId, TaskQueue, TaskStore, TestResult, TestResultId, Traces,
+    WorkerPause,
 };
 use windlass_tasks::{
     FollowStep, NewPush, Notification, NotificationClaim, NotificationEnd, Notifications, Push,
@@ -73,6 +75,11 @@ forward! {
     Projects {
         store_id() -> String;
         add_project(project: NewProject) -> Project;
+        add_remote_project(identity: ProjectIdentity) -> Project;
+        identify_project(id: ProjectId, identity: ProjectIdentity) -> Project;
+        set_checkout(id: ProjectId, root: Option<PathBuf>) -> Project;
+        checkouts(id: ProjectId) -> Vec<ProjectCheckout>;
+        remove_project(id: ProjectId) -> ();
         project(id: ProjectId) -> Project;
         projects() -> Vec<Project>;
         add_issue(issue: NewIssue) -> Issue;
