@@ -71,7 +71,7 @@ fn parse(agent: &str, parser: fn() -> Box<dyn Parser>, times: usize) {
     }
 }
 
-/// Adds tasks one after the other.
+/// Adds tasks sequentially.
 async fn add(times: usize) {
     let dir = tempfile::tempdir().unwrap();
     let (store, project) = store(dir.path()).await;
@@ -81,7 +81,7 @@ async fn add(times: usize) {
     }
 }
 
-/// Claims and completes tasks one after the other. They are added together.
+/// Claims and completes tasks sequentially. They are added together.
 async fn claim(times: usize) {
     let dir = tempfile::tempdir().unwrap();
     let (store, project) = store(dir.path()).await;

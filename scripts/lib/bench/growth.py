@@ -17,7 +17,7 @@ STREAMS = [1, 10, 100, 1_000]
 TASKS = [1_000, 10_000, 100_000]
 FILES = [1_000, 10_000, 100_000]
 EVENTS = [100, 1_000, 10_000, 100_000]
-AT_ONCE = [1, 10, 50, 200]
+CONCURRENT = [1, 10, 50, 200]
 # Longer than the measurement takes.
 STREAM_PACE_MS = 10_000
 
@@ -28,7 +28,7 @@ def run(bench):
     yield from show(bench, "tasks", "Reading tasks", "tasks in the store", "ms", tasks(bench))
     yield from show(bench, "claims", "A claim", "waiting tasks", "ms", claims(bench))
     yield from show(bench, "events", "Opening a task in the dashboard", "events of the task", "ms", events(bench))
-    yield from show(bench, "at-once", "Tasks at once in one worker", "tasks", "ms per task", at_once(bench))
+    yield from show(bench, "concurrent", "Concurrent tasks in one worker", "tasks", "ms per task", concurrent(bench))
     yield from show(bench, "files", "Code index", "files", "CPU seconds", files(bench))
 
 
@@ -102,12 +102,12 @@ def events(bench):
     return {"task and its events": opened}
 
 
-def at_once(bench):
+def concurrent(bench):
     """Returns how long a task takes while others run in the same process."""
-    project = Project(bench, "at-once")
+    project = Project(bench, "concurrent")
     times = []
-    for count in AT_ONCE:
-        worker = project.prepare("bubblewrap", f"{count} at once", count)
+    for count in CONCURRENT:
+        worker = project.prepare("bubblewrap", f"{count} together", count)
         worker[-1] = str(count)
         started = time.monotonic()
         bench.run(worker, cwd=project.path, env=project.env)

@@ -2,7 +2,7 @@
 
 const BASE = '/api/v1';
 const PAGE_SIZE = 1000;
-// The most events that the server returns at once.
+// The most events that the server returns in one response.
 export const EVENT_PAGE = 500;
 
 export class ApiError extends Error {

@@ -226,7 +226,7 @@ fn mistakes_are_named() {
     harness.file("eval.toml", &suite("", 1, 1));
     for (args, expected) in [
         (vec!["eval", "eval.toml"], "no agent to evaluate"),
-        (vec!["eval", "eval.toml", "-a", "nobody"], "nobody"),
+        (vec!["eval", "eval.toml", "-a", "missing"], "missing"),
         (vec!["eval", "missing.toml", "-a", "player"], "missing.toml"),
         (
             vec!["eval", "eval.toml", "-a", "player", "-a", "player"],

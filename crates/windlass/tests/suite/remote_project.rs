@@ -153,7 +153,7 @@ fn commits_that_the_remote_does_not_have_are_pushed_by_task_add() {
         amended.trim()
     );
 
-    // Nobody else has this commit, so it is not replaced.
+    // No other repository has this commit, so it is not replaced.
     let reference = machines.harness.git(&[
         "--git-dir",
         &machines.url(),

@@ -46,7 +46,7 @@ pub(super) struct FromHistory {
 
 /// A commit that may become a task.
 #[derive(Debug, PartialEq)]
-struct PastCommit {
+struct TaskCommit {
     id: String,
     parent: String,
     subject: String,
@@ -174,7 +174,7 @@ impl Checker<'_> {
     }
 }
 
-impl PastCommit {
+impl TaskCommit {
     fn task(&self) -> EvalTask {
         let description = self.body.trim().to_owned();
         let description = windlass_core::cut_middle(description, MAX_DESCRIPTION);
@@ -193,11 +193,11 @@ impl PastCommit {
 }
 
 /// Returns the commits that changed code and tests, in the order of the log.
-fn parse_log(log: &str) -> Vec<PastCommit> {
+fn parse_log(log: &str) -> Vec<TaskCommit> {
     log.split(RECORD).filter_map(parse_commit).collect()
 }
 
-fn parse_commit(record: &str) -> Option<PastCommit> {
+fn parse_commit(record: &str) -> Option<TaskCommit> {
     let mut fields = record.splitn(5, FIELD);
     let (id, parent) = (fields.next()?, fields.next()?);
     let (subject, body, files) = (fields.next()?, fields.next()?, fields.next()?);
@@ -220,7 +220,7 @@ fn parse_commit(record: &str) -> Option<PastCommit> {
         .map(|(_, path)| (*path).to_owned())
         .collect();
     let has_code = changes.iter().any(|change| !is_test(&change));
-    (has_code && !tests.is_empty()).then(|| PastCommit {
+    (has_code && !tests.is_empty()).then(|| TaskCommit {
         id: id.to_owned(),
         parent: parent.to_owned(),
         subject: subject.to_owned(),
@@ -231,7 +231,7 @@ fn parse_commit(record: &str) -> Option<PastCommit> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PastCommit, parse_log};
+    use super::{TaskCommit, parse_log};
 
     #[test]
     fn commits_with_code_and_tests_are_found() {
@@ -248,7 +248,7 @@ mod tests {
             record("c2", "c1", "M\ttests/test_a.py\n"),
             record("c1", "", "A\tsrc/a.py\nA\ttests/test_a.py\n"),
         ];
-        let expected = PastCommit {
+        let expected = TaskCommit {
             id: "c4".to_owned(),
             parent: "c3".to_owned(),
             subject: "Fix it".to_owned(),

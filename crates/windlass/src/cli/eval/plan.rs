@@ -31,7 +31,7 @@ pub(super) struct EvalDir {
 
 /// One agent doing one task once.
 #[derive(Debug, Clone)]
-pub(super) struct Cell {
+pub(super) struct EvalCell {
     pub(super) agent: AgentChoice,
     /// The name of the task in the file.
     pub(super) task: String,
@@ -41,7 +41,7 @@ pub(super) struct Cell {
 }
 
 /// The repository of a task.
-pub(super) struct Repository {
+pub(super) struct EvalRepository {
     pub(super) task: EvalTask,
     pub(super) project: ProjectId,
 }
@@ -51,8 +51,8 @@ pub(super) struct EvalPlan {
     pub(super) dir: PathBuf,
     pub(super) store: Arc<dyn TaskStore>,
     pub(super) calls: Arc<dyn ModelCalls>,
-    pub(super) repositories: Vec<Repository>,
-    pub(super) cells: Vec<Cell>,
+    pub(super) repositories: Vec<EvalRepository>,
+    pub(super) cells: Vec<EvalCell>,
     /// Held until the end: two runs would do everything twice.
     _lock: Option<File>,
 }
@@ -145,7 +145,7 @@ impl EvalDir {
                 for repeat in 1..=suite.repeats {
                     let key = format!("eval {agent} {} {print} {repeat}", task.name);
                     let id = plan.add(project, task, agent, key).await?;
-                    plan.cells.push(Cell {
+                    plan.cells.push(EvalCell {
                         agent: agent.clone(),
                         task: task.name.clone(),
                         repeat,
@@ -153,7 +153,7 @@ impl EvalDir {
                     });
                 }
             }
-            plan.repositories.push(Repository {
+            plan.repositories.push(EvalRepository {
                 task: task.clone(),
                 project,
             });

@@ -7,7 +7,7 @@ use serde::Serialize;
 use windlass_core::Usage;
 use windlass_tasks::{Task, TaskStatus, UsageKey, UsageQuery, UsageTotal};
 
-use super::plan::{Cell, EvalPlan};
+use super::plan::{EvalCell, EvalPlan};
 use super::suite::AgentChoice;
 use crate::cli::console::{Console, STRONG};
 use crate::cli::exit::CliError;
@@ -163,7 +163,7 @@ impl EvalReport {
 /// Returns the result of a cell. The cost of its model calls is exact; without them it is what the agent reports.
 async fn cell_result(
     plan: &EvalPlan,
-    cell: &Cell,
+    cell: &EvalCell,
     calls: Option<&UsageTotal>,
 ) -> Result<CellResult, CliError> {
     let task = plan.store.task(cell.id).await?;

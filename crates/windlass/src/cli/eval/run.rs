@@ -11,7 +11,7 @@ use windlass_runner::{AgentPoolManager, Worker};
 use windlass_tasks::{Broadcast, EventFilter, TaskId, TaskStatus};
 use windlass_workspace::TestSettings;
 
-use super::plan::{Cell, EvalPlan};
+use super::plan::{EvalCell, EvalPlan};
 use crate::agent_catalog::AgentCatalog;
 use crate::cli::app::App;
 use crate::cli::console::QUIET;
@@ -128,7 +128,8 @@ async fn run_workers(
 
 /// Prints a line for each task that ends. Returns only with an error.
 async fn print_progress(app: &App<'_>, plan: &EvalPlan) -> CliError {
-    let cells: BTreeMap<TaskId, &Cell> = plan.cells.iter().map(|cell| (cell.id, cell)).collect();
+    let cells: BTreeMap<TaskId, &EvalCell> =
+        plan.cells.iter().map(|cell| (cell.id, cell)).collect();
     let follow = async {
         let mut after = plan.store.wait_for_events(0, Duration::ZERO).await?;
         loop {

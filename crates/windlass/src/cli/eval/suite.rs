@@ -1,6 +1,8 @@
 //! The file of an evaluation: agents, tasks and how often each task is done.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Component, Path};
 use std::str::FromStr;
 
@@ -175,13 +177,15 @@ impl Suite {
         };
         let failed =
             |error: std::io::Error| CliError::usage(format!("{}: {error}", file.display()));
-        if std::fs::metadata(file).map_err(failed)?.len() > MAX_BYTES {
+        let mut text = String::new();
+        let mut input = File::open(file).map_err(failed)?.take(MAX_BYTES + 1);
+        input.read_to_string(&mut text).map_err(failed)?;
+        if text.len() as u64 > MAX_BYTES {
             return Err(CliError::usage(format!(
                 "{}: the file has more than {MAX_BYTES} bytes",
                 file.display()
             )));
         }
-        let text = std::fs::read_to_string(file).map_err(failed)?;
         Self::parse(&text, &file.display().to_string())
     }
 
