@@ -117,22 +117,31 @@ async fn response_that_must_be_read_is_not_relayed() {
 }
 
 #[tokio::test]
-async fn p19_secret_is_masked_in_a_relayed_document_and_no_stream_is_relayed() {
+async fn p19_secret_is_masked_in_a_relayed_document_and_in_a_stream_that_splits_it() {
     let document = "{\"choices\":[{\"message\":{\"content\":\"canary-0123456789\"},\"finish_reason\":\"stop\"}]}";
-    let server = CannedServer::start(vec![http(
-        "200 OK",
-        "content-type: application/json\r\n",
-        document,
-    )])
+    let stream = "data: {\"choices\":[{\"delta\":{\"content\":\"it is canary-01\"}}]}\n\n\
+        data: {\"choices\":[{\"delta\":{\"content\":\"23456789, yes\"},\"finish_reason\":\"stop\"}]}\n\n\
+        data: [DONE]\n\n";
+    let server = CannedServer::start(vec![
+        stream_response(stream),
+        http("200 OK", "content-type: application/json\r\n", document),
+    ])
     .await;
     let fixture = ModelFixture::new(Api::Chat, server.url(), json!({})).await;
     let secret = ("TOKEN".to_owned(), SecretString::from("canary-0123456789"));
     let masker = windlass_core::Masker::new([secret]);
     let model = completion_model(&fixture.handle().with_masker(masker)).unwrap();
     let nodes = TraceCollector::default();
-    assert!(model.relay(request(path(Api::Chat), true), &nodes).is_err());
-    let plain = request(path(Api::Chat), false);
-    let received = received(&*model, plain, &nodes).await;
-    assert!(received.starts_with("{\"choices\""), "{received}");
-    assert!(!received.contains("canary"), "{received}");
+    let streamed = received(&*model, request(path(Api::Chat), true), &nodes).await;
+    assert!(
+        streamed.contains("it is ") && streamed.contains(", yes"),
+        "{streamed}"
+    );
+    assert!(streamed.ends_with("data: [DONE]\n\n"), "{streamed}");
+    for part in ["canary", "01", "23456789"] {
+        assert!(!streamed.contains(part), "{part} in {streamed}");
+    }
+    let whole = received(&*model, request(path(Api::Chat), false), &nodes).await;
+    assert!(whole.starts_with("{\"choices\""), "{whole}");
+    assert!(!whole.contains("canary"), "{whole}");
 }
