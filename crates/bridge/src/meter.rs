@@ -45,9 +45,10 @@ pub(crate) struct Meter {
 }
 
 /// Opens a store. `None` if there is none.
-pub(crate) struct StoreOpener(
-    pub(crate) Box<dyn Fn() -> BoxFuture<'static, Option<Arc<dyn ModelCalls>>> + Send + Sync>,
-);
+pub(crate) struct StoreOpener(pub(crate) Box<dyn Fn() -> OpeningStore + Send + Sync>);
+
+/// A store that is being opened.
+pub(crate) type OpeningStore = BoxFuture<'static, Option<Arc<dyn ModelCalls>>>;
 
 impl fmt::Debug for StoreOpener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -129,7 +129,7 @@ fn sum_nanos<const N: usize>(parts: [(u64, f64); N]) -> Option<i64> {
         .into_iter()
         .map(|(tokens, price)| tokens as f64 * price * NANOS)
         .sum();
-    (nanos.is_finite() && nanos >= 0.0 && nanos < 9e18).then(|| nanos.round() as i64)
+    (0.0..9e18).contains(&nanos).then(|| nanos.round() as i64)
 }
 
 /// Returns the name without a date or `-latest` at its end.

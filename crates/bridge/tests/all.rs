@@ -1,8 +1,4 @@
 //! Tests of the bridge on a scripted provider.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod suite;

@@ -244,7 +244,7 @@ fn print(app: &App<'_>, by: RowKind, rows: &[UsageRow]) -> Result<(), CliError> 
         "cost",
         "",
     ];
-    Ok(table::print(&app.console, heading, &cells)?)
+    Ok(table::print(app.console, heading, &cells)?)
 }
 
 /// Returns the known cost. If none is known, it is not shown as zero.
