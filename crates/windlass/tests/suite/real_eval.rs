@@ -27,7 +27,6 @@ fn turns(failing: &[u32]) -> Value {
 
 #[test]
 #[ignore = "full: starts the real Codex and the real Claude Code many times"]
-#[expect(clippy::print_stdout, reason = "prints the table")]
 fn better_agent_has_the_better_rate_after_a_kill() {
     let (good, bad) = (
         Server::with_turns(turns(&[])),

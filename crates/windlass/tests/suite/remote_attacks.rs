@@ -98,7 +98,7 @@ fn killed_by_hook(hook: &str) -> Machines {
         assert!(next.code == 0, "{next:?}");
         std::thread::sleep(std::time::Duration::from_millis(500));
     }
-    panic!("the task is not completed: {:#}", machines.task());
+    unreachable!("the task is not completed: {:#}", machines.task());
 }
 
 #[test]
