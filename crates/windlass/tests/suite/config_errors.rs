@@ -377,11 +377,11 @@ fn every_number_has_bounds() {
         1:24: `spending.project_usd` is 1000001, expected a number from 0 to 1000000
         1:23: `spending.person_usd` is 1000001, expected a number from 0 to 1000000
         1:20: `spending.day_usd` is 1000001, expected a number from 0 to 1000000
-        1:8: not valid TOML: invalid unquoted key, expected letters, numbers, `-`, `_`
-        1:8: not valid TOML: invalid unquoted key, expected letters, numbers, `-`, `_`
-        1:8: not valid TOML: invalid unquoted key, expected letters, numbers, `-`, `_`
-        1:8: not valid TOML: invalid unquoted key, expected letters, numbers, `-`, `_`
-        1:8: not valid TOML: invalid unquoted key, expected letters, numbers, `-`, `_`
+        1:18: `prices.a.input` is 100001, expected a number from 0 to 100000
+        1:19: `prices.a.output` is 100001, expected a number from 0 to 100000
+        1:23: `prices.a.cache_read` is 100001, expected a number from 0 to 100000
+        1:24: `prices.a.cache_write` is 100001, expected a number from 0 to 100000
+        1:23: `prices.a.max_output` is 10000001, expected a whole number from 1 to 10000000
     "#]]
     .assert_eq(&numbers.collect::<String>());
 }
