@@ -209,7 +209,7 @@ async fn read_error(mut body: ForwardedBody) -> Vec<u8> {
     bytes
 }
 
-/// Returns the error of a call that a spending limit refuses. Its status is one after which most agents do not retry.
+/// Returns the error of a call that a spending limit refuses.
 fn budget_error(problem: &str) -> ModelError {
     let message = format!("{BUDGET_EXCEEDED}: {problem}");
     ModelError::new(ErrorKind::Permission, message)
