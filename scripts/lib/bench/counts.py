@@ -53,6 +53,8 @@ def run(bench):
     if bench.write:
         LIMITS.write_text(json.dumps({label: round(count) for label, count in counts.items()}, indent=2) + "\n")
         return
+    if not limits:
+        raise Problem("no counts are recorded yet: record them with --write")
     worse = [label for label, count in counts.items() if count > limits.get(label, 0) * TOLERANCE]
     if worse:
         raise Problem(f"more than recorded: {'; '.join(worse)}. Find out why, or record them with --write")

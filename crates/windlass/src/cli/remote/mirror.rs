@@ -86,7 +86,7 @@ impl RemoteMirror {
             format!("+{targets}:refs/windlass-remote/targets/*"),
         ];
         git.fetch(&branches).await?;
-        // What is left out above would be left out of these, too.
+        // A separate fetch, because the exclusion above would apply to these refs too.
         let results = match results {
             Results::Of(tasks) => {
                 let refs = tasks.iter().flat_map(|task| self.refs.of_task(*task));
