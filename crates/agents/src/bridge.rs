@@ -3,8 +3,10 @@
 use std::any::Any;
 use std::fmt;
 
+use futures::future::BoxFuture;
 use serde::Deserialize;
-use windlass_core::{Result, SecretString, WorkLabel};
+use windlass_core::{SecretString, WorkLabel};
+use windlass_wire::{Dialect, ModelError, ReportedUsage};
 
 /// The beginning of the error of a call that a spending limit refuses. Agents repeat it in their own errors.
 pub const BUDGET_EXCEEDED: &str = "windlass budget exceeded";
@@ -12,7 +14,33 @@ pub const BUDGET_EXCEEDED: &str = "windlass budget exceeded";
 /// Gives each process of an agent its own address for model calls.
 pub trait ModelBridge: fmt::Debug + Send + Sync {
     /// Opens an address from which the calls are passed on to the provider.
-    fn open(&self, route: ModelRoute) -> Result<BridgedAccess>;
+    fn open(&self, route: ModelRoute) -> windlass_core::Result<BridgedAccess>;
+
+    /// Counts a call that this program makes itself. The error is why it may not be sent.
+    fn begin_call(
+        &self,
+        route: ModelRoute,
+        request: OwnRequest,
+    ) -> BoxFuture<'_, Result<Box<dyn CountedCall>, ModelError>>;
+}
+
+/// What the bridge must know about a request of this program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnRequest {
+    /// The API.
+    pub dialect: Dialect,
+    /// The model.
+    pub model: String,
+    /// The limit of the answer, if the request has one.
+    pub max_output: Option<u64>,
+    /// The length of the request.
+    pub bytes: u64,
+}
+
+/// A call that this program makes itself. One that is dropped was interrupted.
+pub trait CountedCall: Send {
+    /// Stores the end of the call: what was reported, or the error.
+    fn end(self: Box<Self>, end: Result<ReportedUsage, ModelError>) -> BoxFuture<'static, ()>;
 }
 
 /// The provider of an agent, and what its calls are counted for.

@@ -99,6 +99,12 @@ impl AgentContext {
         &self.state_dir
     }
 
+    /// Returns the name of the user who runs this program.
+    pub(crate) fn user(&self) -> Option<String> {
+        let user = self.sandbox.host().variable("USER")?;
+        user.to_str().map(str::to_owned)
+    }
+
     /// Returns the clock.
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock

@@ -6,14 +6,18 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
-use windlass_agents::bridge::{BridgeLease, BridgedAccess, ModelBridge, ModelRoute};
+use windlass_agents::bridge::{
+    BridgeLease, BridgedAccess, CountedCall, ModelBridge, ModelRoute, OwnRequest,
+};
 use windlass_agents::http::ForwardClient;
-use windlass_core::{Error, ErrorCode, Result, SecretString};
+use windlass_core::{Error, ErrorCode, Result, SecretString, WorkLabel};
 use windlass_tasks::{CallLabels, ModelCalls, ProjectId, TaskId};
+use windlass_wire::ModelError;
 
 use crate::forward::Forwarder;
 use crate::listener;
 use crate::meter::{Meter, MeterSettings, StoreOpener};
+use crate::own_call;
 use crate::route::{ProviderRoute, Routes};
 
 /// The bridge of a process. It listens from the first agent on, until it is dropped.
@@ -88,15 +92,7 @@ impl ModelBridge for Bridge {
         }
         let keys: Vec<_> = keys.into_iter().map(|key| (token(), key)).collect();
         let tokens = keys.iter().map(|(token, _)| token.clone()).collect();
-        let work = route.work;
-        let labels = CallLabels {
-            project: work.project.map(ProjectId::from),
-            task: work.task.map(TaskId::from),
-            attempt: work.attempt,
-            agent: route.agent,
-            person: work.person,
-            account: String::new(),
-        };
+        let labels = labels(route.agent, route.work);
         let (route, path) = ProviderRoute::new(&route.upstream, keys, labels)
             .map_err(|problem| Error::config("endpoint", problem))?;
         let id = uuid::Uuid::new_v4().simple().to_string();
@@ -107,6 +103,30 @@ impl ModelBridge for Bridge {
             tokens,
             lease: BridgeLease::new(guard),
         })
+    }
+
+    fn begin_call(
+        &self,
+        route: ModelRoute,
+        request: OwnRequest,
+    ) -> BoxFuture<'_, std::result::Result<Box<dyn CountedCall>, ModelError>> {
+        let meter = Arc::clone(&self.forwarder.meter);
+        Box::pin(async move {
+            let call = own_call::begin(meter, route, request).await?;
+            Ok(Box::new(call) as Box<dyn CountedCall>)
+        })
+    }
+}
+
+/// Returns what the calls of an agent are counted for, without the account.
+pub(crate) fn labels(agent: String, work: WorkLabel) -> CallLabels {
+    CallLabels {
+        project: work.project.map(ProjectId::from),
+        task: work.task.map(TaskId::from),
+        attempt: work.attempt,
+        agent,
+        person: work.person,
+        account: String::new(),
     }
 }
 

@@ -18,6 +18,7 @@ use windlass_tasks::CallStatus;
 use windlass_wire::{Dialect, ErrorKind, ModelError, UsageReader};
 
 use crate::credentials;
+use crate::limit_answer::LimitAnswer;
 use crate::meter::{Meter, MeteredCall};
 use crate::metered_body::{BridgeBody, MeteredBody, nothing_reported};
 use crate::request_facts::RequestFacts;
@@ -42,6 +43,9 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     TRANSFER_ENCODING,
     UPGRADE,
 ];
+
+/// Tells the libraries of providers, which agents use, not to repeat a call.
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// What all requests share.
 #[derive(Debug)]
@@ -81,6 +85,9 @@ impl Forwarder {
         headers.remove(ACCEPT_ENCODING);
         let is_counted = head.method == Method::POST && !is_side_call(path);
         let call = if is_counted {
+            if let Some(limit) = self.meter.account_limit(&route.labels, &facts).await {
+                return refusal(facts.dialect, limit_error(&route.labels.account, &limit));
+            }
             match self.meter.begin(&route.labels, &facts).await {
                 Ok(call) => Some(call),
                 Err(problem) => return refusal(facts.dialect, budget_error(&problem)),
@@ -93,7 +100,7 @@ impl Forwarder {
             .send(route.is_local, head.method, &url, headers, body)
             .await;
         match sent {
-            Ok(response) => respond(&route, &facts, response, call).await,
+            Ok(response) => self.respond(&route, &facts, response, call).await,
             Err(problem) => {
                 if let Some(call) = call {
                     call.settle(CallStatus::Failed, None, nothing_reported());
@@ -108,6 +115,39 @@ impl Forwarder {
                 refusal(facts.dialect, error)
             }
         }
+    }
+
+    /// Returns the provider's response.
+    async fn respond(
+        &self,
+        route: &ProviderRoute,
+        facts: &RequestFacts,
+        response: Response<ForwardedBody>,
+        call: Option<MeteredCall>,
+    ) -> Response<BridgeBody> {
+        let (mut head, body) = response.into_parts();
+        remove_connection_headers(&mut head.headers);
+        let status = head.status.as_u16();
+        if !head.status.is_success() {
+            if let Some(call) = call {
+                call.settle(CallStatus::Failed, Some(status), nothing_reported());
+            }
+            let bytes = credentials::without_keys(route, read_error(body).await);
+            let answer = (status, &head.headers, bytes.as_slice());
+            let meter = &self.meter;
+            meter.read_limit(&route.labels, facts.dialect, answer).await;
+            head.headers.remove(CONTENT_LENGTH);
+            return Response::from_parts(head, BridgeBody::Own(Some(bytes.into())));
+        }
+        let text = |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
+        let length = text(CONTENT_LENGTH).and_then(|length| length.parse().ok());
+        let kind = text(CONTENT_TYPE).unwrap_or_default();
+        let call = call.map(|call| {
+            let dialect = facts.dialect.unwrap_or(Dialect::Chat);
+            (call, UsageReader::new(dialect, kind))
+        });
+        let body = MeteredBody::new(body, status, length, call);
+        Response::from_parts(head, BridgeBody::Relayed(Box::new(body)))
     }
 }
 
@@ -167,35 +207,6 @@ fn remove_connection_headers(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns the provider's response.
-async fn respond(
-    route: &ProviderRoute,
-    facts: &RequestFacts,
-    response: Response<ForwardedBody>,
-    call: Option<MeteredCall>,
-) -> Response<BridgeBody> {
-    let (mut head, body) = response.into_parts();
-    remove_connection_headers(&mut head.headers);
-    let status = head.status.as_u16();
-    if !head.status.is_success() {
-        if let Some(call) = call {
-            call.settle(CallStatus::Failed, Some(status), nothing_reported());
-        }
-        let bytes = credentials::without_keys(route, read_error(body).await);
-        head.headers.remove(CONTENT_LENGTH);
-        return Response::from_parts(head, BridgeBody::Own(Some(bytes.into())));
-    }
-    let text = |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
-    let length = text(CONTENT_LENGTH).and_then(|length| length.parse().ok());
-    let kind = text(CONTENT_TYPE).unwrap_or_default();
-    let call = call.map(|call| {
-        let dialect = facts.dialect.unwrap_or(Dialect::Chat);
-        (call, UsageReader::new(dialect, kind))
-    });
-    let body = MeteredBody::new(body, status, length, call);
-    Response::from_parts(head, BridgeBody::Relayed(Box::new(body)))
-}
-
 async fn read_error(mut body: ForwardedBody) -> Vec<u8> {
     let mut bytes = Vec::new();
     while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
@@ -210,18 +221,27 @@ async fn read_error(mut body: ForwardedBody) -> Vec<u8> {
 }
 
 /// Returns the error of a call that a spending limit refuses.
-fn budget_error(problem: &str) -> ModelError {
+pub(crate) fn budget_error(problem: &str) -> ModelError {
     let message = format!("{BUDGET_EXCEEDED}: {problem}");
     ModelError::new(ErrorKind::Permission, message)
 }
 
-/// Returns an error of the bridge itself, in the API of the call.
+/// Returns the error of a call whose account must wait.
+pub(crate) fn limit_error(account: &str, limit: &LimitAnswer) -> ModelError {
+    let (seconds, reason) = (limit.wait.as_secs() + 1, &limit.reason);
+    let message = format!("rate limit of {account}: try again in {seconds} s ({reason})");
+    ModelError::new(ErrorKind::RateLimited, message).with_retry_after(limit.wait)
+}
+
+/// Returns an error of the bridge itself, in the API of the call. To send the same call again does not help.
 fn refusal(dialect: Option<Dialect>, error: ModelError) -> Response<BridgeBody> {
     tracing::debug!(status = error.status, message = %error.message, "refused a model call");
     let rendered = dialect.unwrap_or(Dialect::Chat).render_error(&error);
     let (mut head, body) = rendered.into_parts();
     let json = HeaderValue::from_static("application/json");
     head.headers.entry(CONTENT_TYPE).or_insert(json);
+    head.headers
+        .insert(SHOULD_RETRY, HeaderValue::from_static("false"));
     head.headers.remove(CONTENT_LENGTH);
     Response::from_parts(head, BridgeBody::Own(Some(body.into())))
 }

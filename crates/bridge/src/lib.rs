@@ -19,9 +19,12 @@
 mod bridge;
 mod credentials;
 mod forward;
+mod limit_answer;
+mod limited_accounts;
 mod listener;
 mod meter;
 mod metered_body;
+mod own_call;
 mod prices;
 mod request_facts;
 mod route;

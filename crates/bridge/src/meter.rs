@@ -6,15 +6,18 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
+use http::HeaderMap;
 use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
 use windlass_core::{Clock, SystemClock};
 use windlass_tasks::{
     CallAdmission, CallLabels, CallStatus, CallTokens, ModelCallEnd, ModelCallId, ModelCalls,
-    NewModelCall, SpendLimit,
+    NewModelCall, SpendLimit, StoreResult,
 };
-use windlass_wire::ReportedUsage;
+use windlass_wire::{Dialect, ModelError, ReportedUsage};
 
+use crate::limit_answer::LimitAnswer;
+use crate::limited_accounts::LimitedAccounts;
 use crate::prices::{ModelPrices, PriceTable};
 use crate::request_facts::RequestFacts;
 
@@ -42,6 +45,7 @@ pub(crate) struct Meter {
     /// Calls whose start or end is being stored.
     pending: TaskTracker,
     clock: Arc<dyn Clock>,
+    limited: LimitedAccounts,
 }
 
 /// Opens a store. `None` if there is none.
@@ -71,13 +75,15 @@ pub(crate) struct MeteredCall {
 
 impl Meter {
     pub(crate) fn new(settings: MeterSettings) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         Self {
             settings,
             prices: OnceLock::new(),
             store: OnceCell::new(),
             opener: OnceLock::new(),
             pending: TaskTracker::new(),
-            clock: Arc::new(SystemClock::new()),
+            limited: LimitedAccounts::new(Arc::clone(&clock)),
+            clock,
         }
     }
 
@@ -125,15 +131,7 @@ impl Meter {
     ) -> Result<MeteredCall, String> {
         let limits = &self.settings.limits;
         let started = self.clock.elapsed();
-        let call = NewModelCall {
-            labels: labels.clone(),
-            api: request
-                .dialect
-                .map_or("other", |api| api.as_str())
-                .to_owned(),
-            model: request.model.clone(),
-            reserved_nanos: self.prices().max_nanos(request),
-        };
+        let call = self.new_call(labels, request);
         let id = match self.store().await {
             None if limits.is_empty() => None,
             None => return Err("there is a spending limit, but no store to count in".to_owned()),
@@ -151,6 +149,63 @@ impl Meter {
         })
     }
 
+    /// Returns the limit of the account, if the provider has said that it must wait. The call then counts as refused.
+    pub(crate) async fn account_limit(
+        &self,
+        labels: &CallLabels,
+        request: &RequestFacts,
+    ) -> Option<LimitAnswer> {
+        let store = self.store().await;
+        let answer = self.limited.check(store.as_deref(), labels).await?;
+        if let Some(store) = store {
+            let call = self.new_call(labels, request);
+            if let Err(error) = store_refused(&*store, call).await {
+                tracing::warn!(%error, "a refused model call was not stored");
+            }
+        }
+        Some(answer)
+    }
+
+    /// Stores that the provider limits an account, if an error says so.
+    pub(crate) async fn read_limit(
+        &self,
+        labels: &CallLabels,
+        dialect: Option<Dialect>,
+        (status, headers, body): (u16, &HeaderMap, &[u8]),
+    ) {
+        let dialect = dialect.unwrap_or(Dialect::Chat);
+        let answer = LimitAnswer::read(dialect, status, headers, body, self.now());
+        self.add_limit(labels, answer).await;
+    }
+
+    /// Stores that the provider limits an account, if an error says so.
+    pub(crate) async fn on_error(&self, labels: &CallLabels, error: &ModelError) {
+        let answer = LimitAnswer::from_error(error, self.now());
+        self.add_limit(labels, answer).await;
+    }
+
+    async fn add_limit(&self, labels: &CallLabels, answer: Option<LimitAnswer>) {
+        if let Some(answer) = answer {
+            let store = self.store().await;
+            self.limited.add(store.as_deref(), labels, &answer).await;
+        }
+    }
+
+    fn now(&self) -> jiff::Timestamp {
+        let now = i64::try_from(self.clock.now().0).unwrap_or(i64::MAX);
+        jiff::Timestamp::from_millisecond(now).unwrap_or_default()
+    }
+
+    fn new_call(&self, labels: &CallLabels, request: &RequestFacts) -> NewModelCall {
+        let api = request.dialect.map_or("other", |api| api.as_str());
+        NewModelCall {
+            labels: labels.clone(),
+            api: api.to_owned(),
+            model: request.model.clone(),
+            reserved_nanos: self.prices().max_nanos(request),
+        }
+    }
+
     fn store_meanwhile(&self, store: Arc<dyn ModelCalls>, call: NewModelCall) -> StoredId {
         let stored = async move {
             match store.begin_call(call, Vec::new()).await {
@@ -166,6 +221,23 @@ impl Meter {
         self.pending.spawn(stored.clone());
         stored
     }
+}
+
+/// Stores a call that is not sent.
+async fn store_refused(store: &dyn ModelCalls, call: NewModelCall) -> StoreResult<()> {
+    let admission = store.begin_call(call, Vec::new()).await?;
+    let CallAdmission::Admitted { id, .. } = admission else {
+        return Ok(());
+    };
+    let end = ModelCallEnd {
+        status: CallStatus::Refused,
+        http_status: None,
+        model: None,
+        tokens: None,
+        cost_nanos: Some(0),
+        duration: Duration::ZERO,
+    };
+    store.end_call(id, end).await
 }
 
 /// Reserves the most that a call can cost.

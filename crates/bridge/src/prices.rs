@@ -115,6 +115,7 @@ impl PriceTable {
         let input = prices.input.max(prices.cache_write.unwrap_or(0.0));
         let model_limit = prices.max_output.unwrap_or(DEFAULT_MAX_OUTPUT);
         let output = request.max_output.unwrap_or(model_limit);
+        let output = output.saturating_mul(request.answers);
         sum_nanos([(request.bytes, input), (output, prices.output)])
     }
 }
@@ -203,6 +204,7 @@ mod tests {
             dialect: None,
             model: Some("m".to_owned()),
             max_output: None,
+            answers: 1,
             bytes: 100,
         };
         assert_eq!(

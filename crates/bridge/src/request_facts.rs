@@ -11,6 +11,8 @@ pub(crate) struct RequestFacts {
     pub(crate) model: Option<String>,
     /// The limit of the answer, if the request has one.
     pub(crate) max_output: Option<u64>,
+    /// The number of answers.
+    pub(crate) answers: u64,
     /// The length of the request. A token has at least one byte, so the input has no more tokens.
     pub(crate) bytes: u64,
 }
@@ -24,12 +26,16 @@ struct RequestJson {
     #[serde(rename = "generationConfig")]
     generation_config: Option<GenerationConfig>,
     options: Option<OllamaOptions>,
+    /// How many answers are wanted.
+    n: Option<u64>,
 }
 
 #[derive(Deserialize)]
 struct GenerationConfig {
     #[serde(rename = "maxOutputTokens")]
     max_output_tokens: Option<u64>,
+    #[serde(rename = "candidateCount")]
+    candidate_count: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -37,28 +43,47 @@ struct OllamaOptions {
     num_predict: Option<i64>,
 }
 
+impl RequestJson {
+    /// Returns the longest answer that the request allows. Which of several limits a provider uses is not known.
+    fn max_output(&self) -> Option<u64> {
+        let gemini = self.generation_config.as_ref();
+        let ollama = self.options.as_ref();
+        [
+            self.max_completion_tokens,
+            self.max_output_tokens,
+            self.max_tokens,
+            gemini.and_then(|config| config.max_output_tokens),
+            ollama.and_then(|options| u64::try_from(options.num_predict?).ok()),
+        ]
+        .into_iter()
+        .flatten()
+        .max()
+    }
+
+    fn answers(&self) -> u64 {
+        let gemini = self.generation_config.as_ref();
+        let gemini = gemini.and_then(|config| config.candidate_count);
+        [self.n, gemini, Some(1)]
+            .into_iter()
+            .flatten()
+            .max()
+            .unwrap_or(1)
+    }
+}
+
 impl RequestFacts {
     /// Reads the path with its query and the body.
     pub(crate) fn read(path: &str, body: &[u8]) -> Self {
         let route = Route::parse(path);
         let json: Option<RequestJson> = serde_json::from_slice(body).ok();
-        let max_output = json.as_ref().and_then(|json| {
-            let gemini = json.generation_config.as_ref();
-            let ollama = json
-                .options
-                .as_ref()
-                .and_then(|options| options.num_predict);
-            json.max_completion_tokens
-                .or(json.max_output_tokens)
-                .or(json.max_tokens)
-                .or(gemini.and_then(|config| config.max_output_tokens))
-                .or(ollama.and_then(|limit| u64::try_from(limit).ok()))
-        });
+        let max_output = json.as_ref().and_then(RequestJson::max_output);
+        let answers = json.as_ref().map_or(1, RequestJson::answers);
         let in_path = route.as_ref().and_then(|route| route.model.clone());
         Self {
             dialect: route.map(|route| route.dialect),
             model: in_path.or(json.and_then(|json| json.model)),
             max_output,
+            answers,
             bytes: body.len() as u64,
         }
     }
@@ -102,6 +127,17 @@ mod tests {
             assert_eq!(facts.model.as_deref(), Some("m"), "{path}");
             assert_eq!(facts.max_output, Some(7), "{path}");
         }
+    }
+
+    #[test]
+    fn largest_limit_and_all_answers_count() {
+        let facts = |body: &str| RequestFacts::read("/v1/chat/completions", body.as_bytes());
+        let both = facts(r#"{"max_completion_tokens":7,"max_tokens":9000}"#);
+        assert_eq!(both.max_output, Some(9000));
+        assert_eq!(both.answers, 1);
+        assert_eq!(facts(r#"{"n":5}"#).answers, 5);
+        let gemini = facts(r#"{"generationConfig":{"candidateCount":3}}"#);
+        assert_eq!(gemini.answers, 3);
     }
 
     #[test]

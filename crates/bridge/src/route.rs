@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
+use sha2::{Digest, Sha256};
 use windlass_agents::http::BaseUrl;
-use windlass_core::SecretString;
+use windlass_core::{ExposeSecret, SecretString};
 use windlass_tasks::CallLabels;
 
 /// The most addresses that are open at the same time.
@@ -35,15 +36,13 @@ impl ProviderRoute {
         let path = url.path().trim_end_matches('/').to_owned();
         // Some agents add the version themselves.
         let base = path.strip_suffix("/v1").unwrap_or(&path).to_owned();
+        let account = account(&url.origin(), &keys);
         let route = Self {
             origin: url.origin(),
             base,
             is_local: url.is_local(),
             keys,
-            labels: CallLabels {
-                account: url.host().to_owned(),
-                ..labels
-            },
+            labels: CallLabels { account, ..labels },
         };
         Ok((route, path))
     }
@@ -55,6 +54,20 @@ impl ProviderRoute {
         let is_inside = inside.is_empty() || inside.starts_with('/');
         (is_inside && !leaves_base(path)).then(|| format!("{}{path_and_query}", self.origin))
     }
+}
+
+/// Returns the name of the account: the host, with a port that is not the usual one, and a mark that differs between keys.
+fn account(origin: &str, keys: &[(SecretString, Option<SecretString>)]) -> String {
+    let host = origin.split_once("://").map_or(origin, |(_, host)| host);
+    let Some(key) = keys.first().and_then(|(_, key)| key.as_ref()) else {
+        return host.to_owned();
+    };
+    let digest = Sha256::digest(key.expose_secret());
+    let mark: String = digest[..3]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("{host}#{mark}")
 }
 
 /// Returns `true` if a server may resolve the path to one that is not below its beginning.
@@ -148,8 +161,25 @@ mod tests {
         }
         assert_eq!(
             route("https://api.example:8443/v1").0.labels.account,
+            "api.example:8443"
+        );
+        assert_eq!(
+            route("https://api.example/v1").0.labels.account,
             "api.example"
         );
+    }
+
+    #[test]
+    fn p19_accounts_differ_by_their_keys_without_containing_them() {
+        let account = |key: &str| {
+            let keys = vec![(SecretString::from("token"), Some(SecretString::from(key)))];
+            let route = ProviderRoute::new("https://h", keys, CallLabels::default());
+            route.unwrap().0.labels.account
+        };
+        assert_eq!(account("key-1"), account("key-1"));
+        assert_ne!(account("key-1"), account("key-2"));
+        let name = account("key-1");
+        assert!(name.starts_with("h#") && name.len() == 8, "{name}");
     }
 
     #[test]

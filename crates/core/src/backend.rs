@@ -34,6 +34,13 @@ pub trait AgentBackend: Send + Sync {
         EditMode::Tools
     }
 
+    /// Returns `true` if another agent can go on after a turn that failed.
+    ///
+    /// By default there is no other.
+    fn has_alternative(&self) -> bool {
+        false
+    }
+
     /// Returns how many tokens a prompt and its answer may have together, with this model if the caller chose one.
     ///
     /// By default that is unknown.
@@ -95,6 +102,10 @@ impl<T: AgentBackend + ?Sized> AgentBackend for Arc<T> {
 
     fn edit_mode(&self, model: Option<&str>) -> EditMode {
         T::edit_mode(self, model)
+    }
+
+    fn has_alternative(&self) -> bool {
+        T::has_alternative(self)
     }
 
     fn context_window<'a>(&'a self, model: Option<&'a str>) -> BoxFuture<'a, Option<u64>> {

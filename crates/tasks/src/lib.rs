@@ -6,6 +6,7 @@
 //! This crate contains types and traits only. It does no I/O and knows no database.
 
 mod access;
+mod account_limit;
 mod agent_settings;
 mod approval;
 mod attempt;
@@ -41,6 +42,7 @@ pub use access::{
     AccessStore, AccessToken, BrowserSession, Credentials, MAX_SESSIONS, MAX_TOKEN_NAME_BYTES,
     MAX_TOKENS, NewAccessToken, Scope,
 };
+pub use account_limit::{AccountLimit, MAX_ACCOUNT_LIMIT, MAX_LIMIT_REASON_BYTES, NewAccountLimit};
 pub use agent_settings::AgentSettings;
 pub use approval::{Approval, ApprovalDecision, NewApproval};
 pub use attempt::{
@@ -93,9 +95,9 @@ pub use review::{
 pub use schedule::{DueRun, MAX_SCHEDULES, NewSchedule, Schedule};
 pub use steering::{MAX_NOTE_BYTES, MAX_PAUSE_REASON_BYTES, TaskEdit, WorkerPause};
 pub use store::{
-    Approvals, AttemptRecords, Blockers, EventLog, Landings, Leases, ModelCalls, Notifications,
-    Projects, Pushes, Reviews, Schedules, Stacks, Steering, StoreError, StoreFuture, StoreResult,
-    TakeOver, TaskQueue, TaskStore, Traces,
+    AccountLimits, Approvals, AttemptRecords, Blockers, EventLog, Landings, Leases, ModelCalls,
+    Notifications, Projects, Pushes, Reviews, Schedules, Stacks, Steering, StoreError, StoreFuture,
+    StoreResult, TakeOver, TaskQueue, TaskStore, Traces,
 };
 pub use task::{
     ATTEMPT_LIMIT, Dependency, Enqueued, MAX_ATTEMPTS, NewTask, Task, TaskFilter, TaskStatus,

@@ -100,6 +100,7 @@ mod time;
 mod tool;
 mod tool_calls;
 mod usage_reader;
+mod wait_text;
 
 pub use codec::ResponseStyle;
 pub use dialect::Dialect;
@@ -123,3 +124,4 @@ pub use tool::{
     FreeformTool, FunctionTool, Grammar, ToolCall, ToolChoice, ToolDefinition, ToolInputKind,
 };
 pub use usage_reader::{ReportedUsage, UsageReader};
+pub use wait_text::{parse_wait, wait_in_text};

@@ -122,6 +122,10 @@ impl AgentBackend for Composite {
         }
     }
 
+    fn has_alternative(&self) -> bool {
+        self.shared.profile.kind == CompositeKind::Fallback && self.shared.cooldowns.has_ready()
+    }
+
     /// Every node must be able to read the prompt.
     fn context_window<'a>(&'a self, model: Option<&'a str>) -> BoxFuture<'a, Option<u64>> {
         Box::pin(async move {

@@ -83,6 +83,14 @@ impl Cooldowns {
         }
     }
 
+    /// Returns `true` if a node is not cooling down.
+    pub(super) fn has_ready(&self) -> bool {
+        let now = self.clock.elapsed();
+        let cooldowns = self.cooldowns.lock();
+        let is_ready = |cooldown: &Option<Cooldown>| cooldown.is_none_or(|one| one.until <= now);
+        cooldowns.iter().any(is_ready)
+    }
+
     /// Returns the nodes to try now, in order.
     pub(super) fn order(&self) -> NodeOrder {
         let now = self.clock.elapsed();

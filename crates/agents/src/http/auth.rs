@@ -21,6 +21,10 @@ impl ApiKey {
         Self(secret)
     }
 
+    pub(crate) fn secret(&self) -> Option<&SecretString> {
+        self.0.as_ref()
+    }
+
     /// Returns the headers that the API requires. Fails if the key contains characters that are invalid in a header.
     pub(super) fn headers(&self, dialect: Dialect) -> Result<HeaderMap, String> {
         let mut headers = HeaderMap::new();

@@ -7,8 +7,10 @@ use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use serde_json::Value;
+use windlass_core::SecretString;
 use windlass_wire::{Dialect, ErrorKind, ModelError, ModelEvent, ModelRequest, StreamDecoder};
 
+use super::counted::{CallCounter, CallRecord};
 use crate::http::{Client, ResponseBody};
 
 /// How many times the idle timeout a whole response may take if responses are streamed otherwise: the server sends nothing
@@ -22,6 +24,8 @@ pub(super) struct ModelClient {
     /// A client for whole responses, with a longer idle timeout.
     whole_http: Client,
     dialect: Dialect,
+    /// Counts the calls, if they are counted.
+    counter: Option<CallCounter>,
 }
 
 /// The progress of a response.
@@ -36,6 +40,7 @@ struct ResponseStream {
     client: Arc<ModelClient>,
     state: ResponseState,
     queue: VecDeque<ModelEvent>,
+    record: CallRecord,
 }
 
 impl ModelClient {
@@ -46,11 +51,27 @@ impl ModelClient {
             whole_http: http.with_longer_wait(factor),
             http,
             dialect,
+            counter: None,
+        }
+    }
+
+    /// Returns the same client, which counts its calls.
+    pub(super) fn counted(&self, counter: CallCounter) -> Self {
+        Self {
+            http: self.http.clone(),
+            whole_http: self.whole_http.clone(),
+            dialect: self.dialect,
+            counter: Some(counter),
         }
     }
 
     pub(super) fn dialect(&self) -> Dialect {
         self.dialect
+    }
+
+    /// Returns the key, if there is one.
+    pub(super) fn secret(&self) -> Option<&SecretString> {
+        self.http.key().secret()
     }
 
     /// Asks the server for a document outside the dialect: a GET request, or a POST request with a body. Returns `None`
@@ -69,6 +90,7 @@ impl ModelClient {
             client: Arc::clone(self),
             state: ResponseState::Sending(Box::new(request)),
             queue: VecDeque::new(),
+            record: CallRecord::default(),
         };
         stream::unfold(response, ResponseStream::next).boxed()
     }
@@ -103,6 +125,22 @@ impl ModelClient {
 
     pub(super) async fn send(&self, request: &ModelRequest) -> Result<ResponseBody, ModelError> {
         let body = self.dialect.render_request(request);
+        self.send_body(request, body).await
+    }
+
+    /// Counts a call that is about to be sent.
+    async fn begin(&self, request: &ModelRequest, body: &[u8]) -> Result<CallRecord, ModelError> {
+        match &self.counter {
+            Some(counter) => counter.begin(self.dialect, request, body.len()).await,
+            None => Ok(CallRecord::default()),
+        }
+    }
+
+    async fn send_body(
+        &self,
+        request: &ModelRequest,
+        body: Vec<u8>,
+    ) -> Result<ResponseBody, ModelError> {
         let path = self.dialect.path(request);
         tracing::debug!(
             endpoint = %self.http.address(),
@@ -124,6 +162,7 @@ impl ResponseStream {
     async fn next(mut self) -> Option<(ModelEvent, Self)> {
         loop {
             if let Some(event) = self.queue.pop_front() {
+                self.record.on_event(&event).await;
                 if event.is_terminal() {
                     self.state = ResponseState::Done;
                     self.queue.clear();
@@ -143,7 +182,9 @@ impl ResponseStream {
     }
 
     async fn open_stream(&mut self, request: &ModelRequest) -> Result<(), ModelError> {
-        let response = self.client.send(request).await?;
+        let body = self.client.dialect.render_request(request);
+        self.record = self.client.begin(request, &body).await?;
+        let response = self.client.send_body(request, body).await?;
         // Some servers send one document although a stream was requested. For Ollama one document is a
         // stream of one chunk, which the decoder handles.
         if !request.stream || response.is_json() && self.client.dialect != Dialect::Ollama {

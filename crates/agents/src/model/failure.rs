@@ -3,6 +3,8 @@
 use windlass_core::{AgentEvent, ErrorCode, TurnDiagnostics};
 use windlass_wire::{ErrorKind, ModelError};
 
+use crate::bridge::BUDGET_EXCEEDED;
+
 /// Returns the error code for this kind of model error.
 pub(crate) fn code(kind: ErrorKind) -> ErrorCode {
     code_and_hint(kind).0
@@ -40,7 +42,10 @@ fn code_and_hint(kind: ErrorKind) -> (ErrorCode, &'static str) {
 
 /// Builds the terminal event with the provider's error message.
 pub(super) fn terminal(error: &ModelError) -> AgentEvent {
-    let (code, hint) = code_and_hint(error.kind);
+    let (mut code, hint) = code_and_hint(error.kind);
+    if error.message.contains(BUDGET_EXCEEDED) {
+        code = ErrorCode::BudgetExceeded;
+    }
     let mut message = error.message.clone();
     if let Some(after) = error.retry_after {
         message += &format!(" (asked to wait {} s)", after.as_secs_f64());

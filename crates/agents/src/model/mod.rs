@@ -32,6 +32,7 @@ mod budget;
 mod calls;
 mod client;
 mod completion;
+mod counted;
 mod detect_window;
 mod execute;
 pub(crate) mod failure;

@@ -12,6 +12,7 @@ use windlass_core::{
 
 use super::ModelKind;
 use super::prices::Prices;
+use crate::bridge::BridgeMode;
 use crate::http::{BaseUrl, HttpLimits};
 
 /// How a model calls tools.
@@ -94,6 +95,10 @@ pub struct ModelSettings {
     pub max_retries: u32,
     /// The permissions of tools; they override the options of the session.
     pub permissions: Option<Permissions>,
+    /// Whether the bridge counts the calls.
+    pub bridge: BridgeMode,
+    /// The configured name of the agent.
+    pub name: Option<String>,
 }
 
 impl Default for ModelSettings {
@@ -122,6 +127,8 @@ impl Default for ModelSettings {
             request_timeout_secs: limits.idle_timeout.as_secs(),
             max_retries: limits.retries,
             permissions: None,
+            bridge: BridgeMode::On,
+            name: None,
         }
     }
 }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use windlass_core::{
     Clock, Error, ErrorCode, PermissionPolicy, PermissionRule, Result, SessionOptions, Toolbox,
+    WorkLabel,
 };
 use windlass_mcp::McpServers;
 
 use super::client::ModelClient;
+use super::counted::CallCounter;
 use super::detect_window::DetectedWindows;
 use super::family::ModelFit;
 use super::mcp;
@@ -15,6 +17,7 @@ use super::session::ModelSessions;
 use super::tool_set::ToolSet;
 use super::{ModelKind, ModelSettings};
 use crate::AgentContext;
+use crate::bridge::BridgeMode;
 
 /// One configured model: its settings, its client and its sessions.
 pub(super) struct ModelState {
@@ -44,6 +47,32 @@ impl ModelState {
             windows: Arc::clone(&self.windows),
             missing_key: self.missing_key.clone(),
         }
+    }
+
+    /// Returns the client of a session, which counts its calls for the session's work.
+    pub(super) fn client_for(&self, work: &WorkLabel) -> Arc<ModelClient> {
+        let bridge = self.context.bridge();
+        let bridge = bridge.filter(|_| self.settings.bridge == BridgeMode::On);
+        let Some(bridge) = bridge else {
+            return Arc::clone(&self.client);
+        };
+        let endpoint = self.settings.endpoint.as_deref();
+        let counter = CallCounter {
+            bridge: Arc::clone(bridge),
+            agent: self
+                .settings
+                .name
+                .as_deref()
+                .unwrap_or(self.kind.name())
+                .to_owned(),
+            upstream: endpoint.unwrap_or(self.kind.endpoint()).to_owned(),
+            key: self.client.secret().cloned(),
+            work: WorkLabel {
+                person: work.person.clone().or_else(|| self.context.user()),
+                ..work.clone()
+            },
+        };
+        Arc::new(self.client.counted(counter))
     }
 
     /// Returns the name of the model that a session uses.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use windlass_core::{AgentEvent, ErrorCode};
 use windlass_sandbox::ExceededLimit;
+use windlass_wire::wait_in_text;
 
 use crate::bridge::BUDGET_EXCEEDED;
 
@@ -104,7 +105,7 @@ pub(crate) fn error_event_with_code(
     let rejected = matches!(status, Some(400 | 404 | 413 | 422)) || is_too_long(message);
     let mut message = tail(&readable(message));
     if code == ErrorCode::RateLimited
-        && let Some(wait) = parse_wait(&message)
+        && let Some(wait) = wait_in_text(&message)
     {
         message.push_str(&format!(" (wait {} s)", wait.as_secs_f64()));
     }
@@ -241,30 +242,9 @@ pub(crate) fn retry_after(end: &AgentEvent) -> Option<Duration> {
             code: ErrorCode::RateLimited,
             message,
             ..
-        } => parse_wait(message),
+        } => wait_in_text(message),
         _ => None,
     }
-}
-
-/// Parses how long a provider asks to wait, as in `try again in 1.5s`.
-fn parse_wait(text: &str) -> Option<Duration> {
-    let lower = text.to_lowercase();
-    let after = ["again in ", "retry after ", "retry in "]
-        .iter()
-        .find_map(|phrase| lower.split_once(phrase))?
-        .1;
-    let end = after
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(after.len());
-    let number: f64 = after[..end].parse().ok()?;
-    let unit = after[end..].trim_start();
-    let seconds = match unit {
-        _ if unit.starts_with("ms") || unit.starts_with("milli") => number / 1000.0,
-        _ if unit.starts_with('m') => number * 60.0,
-        _ if unit.starts_with('h') => number * 3600.0,
-        _ => number,
-    };
-    Duration::try_from_secs_f64(seconds).ok()
 }
 
 /// Returns the message in a provider's JSON error, for agents that pass on the whole error.
@@ -360,15 +340,5 @@ mod tests {
         check("Request timed out", Timeout, true);
         check("Press any key to sign in...", AuthFailed, false);
         check("", BackendError, true);
-    }
-
-    #[test]
-    fn wait_time_is_parsed() {
-        let wait_ms = |text: &str| parse_wait(text).map(|wait| wait.as_millis());
-        assert_eq!(wait_ms("Please try again in 1.5s."), Some(1500));
-        assert_eq!(wait_ms("retry after 20 ms"), Some(20));
-        assert_eq!(wait_ms("Try again in 2 minutes"), Some(120_000));
-        assert_eq!(wait_ms("try again in a while"), None);
-        assert_eq!(wait_ms("try again in 99999999999999999999999s"), None);
     }
 }

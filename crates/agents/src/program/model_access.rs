@@ -68,7 +68,7 @@ impl ModelAccess {
             upstream,
             keys,
             work: WorkLabel {
-                person: work.person.clone().or_else(|| user(context)),
+                person: work.person.clone().or_else(|| context.user()),
                 ..work.clone()
             },
         })?;
@@ -106,12 +106,6 @@ impl ModelAccess {
         let key = self.template_key.as_ref().map(|key| key.expose_secret());
         template::expand(settings, (endpoint.as_deref(), key), model)
     }
-}
-
-/// Returns the name of the user who runs this program.
-fn user(context: &AgentContext) -> Option<String> {
-    let user = context.sandbox().host().variable("USER")?;
-    user.to_str().map(str::to_owned)
 }
 
 /// Returns the base URL of the agent's provider: the endpoint, or that of its maker if the agent is used with a key. An
@@ -185,12 +179,14 @@ fn api_keys(
 mod tests {
     use std::sync::Arc;
 
+    use futures::future::BoxFuture;
     use parking_lot::Mutex;
     use serde_json::{Value, json};
     use windlass_sandbox::{Host, Mechanism, Sandbox};
+    use windlass_wire::ModelError;
 
     use super::*;
-    use crate::bridge::{BridgedAccess, ModelBridge};
+    use crate::bridge::{BridgedAccess, CountedCall, ModelBridge, OwnRequest};
     use crate::program::known;
 
     const KEY: &str = "sk-canary";
@@ -210,6 +206,14 @@ mod tests {
                 tokens: tokens.map(SecretString::from).collect(),
                 lease: BridgeLease::new(()),
             })
+        }
+
+        fn begin_call(
+            &self,
+            _: ModelRoute,
+            _: OwnRequest,
+        ) -> BoxFuture<'_, std::result::Result<Box<dyn CountedCall>, ModelError>> {
+            unreachable!("programs call their models themselves")
         }
     }
 

@@ -6,8 +6,9 @@ use windlass_agents::bridge::{ModelBridge, ModelRoute};
 use windlass_bridge::{Bridge, MeterSettings};
 use windlass_core::WorkLabel;
 use windlass_tasks::{
-    CallAdmission, ModelCallEnd, ModelCallId, ModelCalls, NewModelCall, SpendLimit, SpendScope,
-    StoreError, StoreFuture, UsageQuery, UsageTotal,
+    AccountLimit, AccountLimits, AttemptRef, CallAdmission, ModelCallEnd, ModelCallId, ModelCalls,
+    NewAccountLimit, NewModelCall, SpendLimit, SpendScope, StoreError, StoreFuture, UsageQuery,
+    UsageTotal,
 };
 
 use super::provider::{Setup, read_response, send, token};
@@ -100,6 +101,29 @@ async fn model_with_an_unknown_price_is_refused() {
 /// A store that cannot write.
 #[derive(Debug)]
 struct BrokenStore;
+
+impl AccountLimits for BrokenStore {
+    fn limit_account(&self, _: NewAccountLimit) -> StoreFuture<'_, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn clear_account_limit(&self, _: String) -> StoreFuture<'_, bool> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
+
+    fn account_limits(&self) -> StoreFuture<'_, Vec<AccountLimit>> {
+        let error = StoreError::Unavailable("the disk is full".to_owned());
+        Box::pin(std::future::ready(Err(error)))
+    }
+
+    fn agent_limit(&self, _: String) -> StoreFuture<'_, Option<AccountLimit>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn attempt_limit(&self, _: AttemptRef) -> StoreFuture<'_, Option<AccountLimit>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+}
 
 impl ModelCalls for BrokenStore {
     fn begin_call(&self, _: NewModelCall, _: Vec<SpendLimit>) -> StoreFuture<'_, CallAdmission> {

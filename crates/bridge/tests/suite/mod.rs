@@ -1,5 +1,6 @@
 //! Tests of the bridge.
 
 mod budget;
+mod limits;
 mod provider;
 mod relay;

@@ -95,8 +95,18 @@ impl Setup {
     }
 
     pub(crate) fn open_with(&self, keys: Vec<SecretString>) -> BridgedAccess {
-        let route = ModelRoute {
-            agent: "codex".to_owned(),
+        self.bridge.open(self.route("codex", keys)).unwrap()
+    }
+
+    /// Opens an address of another process's bridge, for another agent.
+    pub(crate) fn open_on(&self, bridge: &Bridge, agent: &str) -> BridgedAccess {
+        let route = self.route(agent, vec![SecretString::from(KEY)]);
+        bridge.open(route).unwrap()
+    }
+
+    fn route(&self, agent: &str, keys: Vec<SecretString>) -> ModelRoute {
+        ModelRoute {
+            agent: agent.to_owned(),
             upstream: self.upstream.clone(),
             keys,
             work: WorkLabel {
@@ -105,8 +115,7 @@ impl Setup {
                 attempt: Some(2),
                 person: Some("ada".to_owned()),
             },
-        };
-        self.bridge.open(route).unwrap()
+        }
     }
 
     pub(crate) async fn next(&mut self) -> Received {

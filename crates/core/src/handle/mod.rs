@@ -173,6 +173,11 @@ impl AgentHandle {
         unwind::catch(|| self.inner.backend.edit_mode(model)).unwrap_or(EditMode::Tools)
     }
 
+    /// Returns `true` if another agent can go on after a turn that failed.
+    pub fn has_alternative(&self) -> bool {
+        unwind::catch(|| self.inner.backend.has_alternative()).unwrap_or(false)
+    }
+
     /// Returns how many tokens a prompt and its answer may have together, if that is known.
     pub async fn context_window(&self, model: Option<&str>) -> Option<u64> {
         let work = async { Ok(self.inner.backend.context_window(model).await) };

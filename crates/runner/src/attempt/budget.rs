@@ -19,6 +19,23 @@ pub(crate) struct BudgetTracker {
 struct BudgetState {
     usage: Usage,
     turns: u32,
+    /// How long the attempt has waited for quota, and since when it does now.
+    held: Duration,
+    held_since: Option<Duration>,
+}
+
+/// The attempt waits for quota.
+#[must_use]
+pub(super) struct BudgetHold<'a>(&'a BudgetTracker);
+
+impl BudgetHold<'_> {
+    pub(super) fn end(self, clock: &dyn Clock) {
+        let Self(tracker) = self;
+        let mut state = tracker.state.lock();
+        if let Some(since) = state.held_since.take() {
+            state.held += clock.elapsed().saturating_sub(since);
+        }
+    }
 }
 
 impl BudgetTracker {
@@ -65,10 +82,18 @@ impl BudgetTracker {
         Ok(())
     }
 
+    /// Stops the time of the attempt.
+    pub(super) fn hold(&self, clock: &dyn Clock) -> BudgetHold<'_> {
+        self.state.lock().held_since = Some(clock.elapsed());
+        BudgetHold(self)
+    }
+
     /// Returns the time left, if it is limited.
     pub(super) fn time_left(&self, clock: &dyn Clock) -> Option<Duration> {
-        let elapsed = clock.elapsed().saturating_sub(self.started);
-        self.budget.wall.map(|wall| wall.saturating_sub(elapsed))
+        let state = self.state.lock();
+        let now = state.held_since.unwrap_or_else(|| clock.elapsed());
+        let used = now.saturating_sub(self.started).saturating_sub(state.held);
+        self.budget.wall.map(|wall| wall.saturating_sub(used))
     }
 
     /// Returns the error of an attempt that exceeded its time budget.
@@ -79,8 +104,7 @@ impl BudgetTracker {
 }
 
 fn exhausted(what: &str) -> AttemptError {
-    AttemptError::Failed {
+    AttemptError::BudgetExceeded {
         error: format!("BudgetExhausted: {what} used: raise the budget, then retry the task"),
-        again: false,
     }
 }

@@ -1,20 +1,19 @@
 //! Edits by an agent: with its own tools, or by returning complete files.
 
+mod limited_turn;
+
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
 use windlass_core::structured::ValidationPolicy;
-use windlass_core::{
-    AgentHandle, DirAccess, EditMode, ErrorCode, PermissionPolicy, SessionOptions,
-};
+use windlass_core::{AgentHandle, DirAccess, EditMode, PermissionPolicy, SessionOptions};
 use windlass_tasks::{AgentSession, WorkingCopy};
 
 use super::approve::approver;
 use super::generated::GeneratedFiles;
 use super::prompts::{self, FileExcerpt, PromptContext};
 use super::structured_call::call;
-use super::turn::{AttemptObserver, Conversation, TurnError, TurnOutput};
+use super::turn::{AttemptObserver, Conversation};
 use super::turn_deadline::TurnDeadline;
 use super::{AttemptContext, AttemptError, AttemptResult, retry_transient};
 use crate::generate::{brief_schema, schema};
@@ -26,9 +25,6 @@ const MAX_TOTAL_BYTES: usize = 256 << 10;
 
 /// Maximum number of turns for messages in a row. Later messages wait for the next turn.
 const MAX_MESSAGE_TURNS: u32 = 20;
-
-/// Waiting times before a rate-limited turn is retried.
-const RATE_LIMIT_WAITS: [Duration; 2] = [Duration::from_secs(15), Duration::from_secs(60)];
 
 /// One edit by an agent.
 #[derive(Debug, Default)]
@@ -233,9 +229,9 @@ impl<'a, 'r> Editor<'a, 'r> {
         analysis: Option<&str>,
     ) -> AttemptResult<AgentEdit> {
         let had_session = self.conversation.is_open();
-        let mut result = self.turn(prompt).await?;
+        let mut result = self.turn(prompt, full_prompt).await?;
         if had_session && result.as_ref().is_err_and(|error| error.orphaned) {
-            result = self.turn(full_prompt).await?;
+            result = self.turn(full_prompt, full_prompt).await?;
         }
         self.record_session().await;
         Ok(AgentEdit {
@@ -290,30 +286,6 @@ impl<'a, 'r> Editor<'a, 'r> {
             Err(error) => {
                 tracing::warn!(%error, attempt = %self.attempt.at, "the session was not recorded");
             }
-        }
-    }
-
-    /// Runs one turn. If the provider limits the rate, waits and retries twice, to keep the work done so far.
-    async fn turn(&mut self, prompt: &str) -> AttemptResult<Result<TurnOutput, TurnError>> {
-        let runner = self.attempt.runner;
-        let timeout = runner.settings.turn_timeout;
-        let mut observer = AttemptObserver::new(self.attempt);
-        let mut waits = RATE_LIMIT_WAITS.iter();
-        loop {
-            let result = self
-                .conversation
-                .turn(prompt, timeout, &mut observer)
-                .await?;
-            let is_limited = |error: &TurnError| error.code == ErrorCode::RateLimited;
-            let Some(wait) = waits
-                .next()
-                .filter(|_| result.as_ref().is_err_and(is_limited))
-            else {
-                return Ok(result);
-            };
-            let message = format!("rate limited by the provider: waiting {} s", wait.as_secs());
-            self.attempt.report_activity("waiting", message).await;
-            runner.clock.sleep(*wait).await;
         }
     }
 

@@ -14,6 +14,7 @@ mod conflict;
 mod correct;
 mod edit;
 mod generated;
+mod hand_over;
 mod keep;
 mod landing_prompt;
 mod lease;
@@ -23,6 +24,7 @@ mod outdated;
 mod prompts;
 mod publish;
 mod questions;
+mod quota;
 mod retry;
 mod review_prompt;
 mod steps;
@@ -99,6 +101,8 @@ pub(crate) enum AttemptError {
     Superseded(StoreError),
     /// The attempt failed.
     Failed { error: String, again: bool },
+    /// A budget of the attempt or a spending limit is exhausted: another attempt would fail too.
+    BudgetExceeded { error: String },
     /// An agent timed out.
     TimedOut,
     /// The attempt failed because of a temporary lack of something, such as disk space.
@@ -147,11 +151,23 @@ impl From<windlass_core::Error> for AttemptError {
     }
 }
 
+impl AttemptError {
+    /// Returns `true` if the attempt failed, and does not wait for something.
+    fn is_failure(&self) -> bool {
+        matches!(
+            self,
+            Self::Failed { .. } | Self::BudgetExceeded { .. } | Self::TimedOut
+        )
+    }
+}
+
 impl std::fmt::Display for AttemptError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Superseded(error) => error.fmt(f),
-            Self::Failed { error, .. } | Self::RetryLater { error, .. } => f.write_str(error),
+            Self::Failed { error, .. }
+            | Self::BudgetExceeded { error }
+            | Self::RetryLater { error, .. } => f.write_str(error),
             Self::TimedOut => ErrorCode::Timeout.fmt(f),
             Self::Blocked { question } => f.write_str(question),
             Self::Waiting { reason, .. } => f.write_str(reason),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt;
-use futures::future::{self, BoxFuture};
+use futures::future;
 use parking_lot::Mutex;
 use windlass_core::{ErrorCode, TraceError};
 use windlass_tasks::{Broadcast, Outcome, Release, StoreError, TaskStatus};
@@ -25,6 +25,9 @@ use crate::{ResultStatus, Runner, TaskResult};
 
 /// Maximum time that a failed attempt keeps its task before the next attempt.
 const MAX_RETRY_WAIT: Duration = Duration::from_secs(60);
+
+/// The shortest time between two looks at the time budget.
+const MIN_BUDGET_CHECK: Duration = Duration::from_millis(100);
 
 /// What is written to the store at the end.
 enum AttemptEnd {
@@ -118,7 +121,9 @@ async fn run_work(attempt: &AttemptContext<'_>) -> Result<FinishedWork, AttemptE
         done => done,
     };
     let done = ask_about_merge(attempt, done);
-    if let Err(error @ (AttemptError::Failed { .. } | AttemptError::TimedOut)) = &done {
+    if let Err(error) = &done
+        && error.is_failure()
+    {
         attempt
             .report_activity("failed", format!("the attempt failed: {error}"))
             .await;
@@ -136,6 +141,7 @@ fn ask_about_merge(
     let is_last = attempt.at.number >= task.max_attempts;
     let error = match done {
         Err(AttemptError::Failed { error, again }) if task.merges && (is_last || !again) => error,
+        Err(AttemptError::BudgetExceeded { error }) if task.merges => error,
         Err(AttemptError::Blocked { question }) if task.merges => question,
         done => return done,
     };
@@ -147,11 +153,16 @@ fn ask_about_merge(
 fn outcome(done: Result<FinishedWork, AttemptError>) -> AttemptEnd {
     let code = match done {
         Err(AttemptError::TimedOut) => ErrorCode::Timeout,
+        Err(AttemptError::BudgetExceeded { .. }) => ErrorCode::BudgetExceeded,
         _ => ErrorCode::BackendError,
     };
     let outcome = match done {
         Ok(done) => done.outcome,
         Err(AttemptError::Failed { error, again }) => Outcome::Failed { error, again },
+        Err(AttemptError::BudgetExceeded { error }) => Outcome::Failed {
+            error,
+            again: false,
+        },
         Err(error @ AttemptError::TimedOut) => Outcome::Failed {
             error: error.to_string(),
             again: true,
@@ -184,12 +195,15 @@ async fn stop_grace_elapsed(runner: &Runner, signals: &StopSignals) {
     runner.clock.sleep(runner.settings.stop_grace).await;
 }
 
-/// Completes when the attempt's time budget is exhausted.
-fn time_budget_elapsed<'a>(attempt: &AttemptContext<'a>) -> BoxFuture<'a, ()> {
+/// Completes when the attempt's time budget is exhausted. The time may have stopped meanwhile.
+async fn time_budget_elapsed(attempt: &AttemptContext<'_>) {
     let clock = &attempt.runner.clock;
-    match attempt.budget.time_left(&**clock) {
-        Some(left) => clock.sleep(left),
-        None => future::pending().boxed(),
+    loop {
+        match attempt.budget.time_left(&**clock) {
+            None => future::pending().await,
+            Some(left) if left.is_zero() => return,
+            Some(left) => clock.sleep(left.max(MIN_BUDGET_CHECK)).await,
+        }
     }
 }
 

@@ -59,6 +59,9 @@ impl From<TurnError> for AttemptError {
     fn from(error: TurnError) -> Self {
         match error.code {
             ErrorCode::Timeout => Self::TimedOut,
+            ErrorCode::BudgetExceeded => Self::BudgetExceeded {
+                error: error.message,
+            },
             _ => Self::Failed {
                 error: error.message,
                 again: error.recoverable || error.orphaned,
@@ -149,17 +152,8 @@ impl Conversation {
         self.session.is_some()
     }
 
-    /// Runs one turn in the current session.
-    pub(crate) async fn turn(
-        &mut self,
-        text: &str,
-        timeout: Option<Duration>,
-        observer: &mut impl TurnObserver,
-    ) -> AttemptResult<Result<TurnOutput, TurnError>> {
-        self.turn_with(text, timeout, observer, &mut |_| {}).await
-    }
-
-    async fn turn_with(
+    /// Runs one turn in the current session, and passes each event to `inspect`.
+    pub(super) async fn turn(
         &mut self,
         text: &str,
         timeout: Option<Duration>,
@@ -263,7 +257,7 @@ impl<O: TurnObserver> TurnRunner for ObservedTurns<'_, O> {
         let mut on_event = |event: &AgentEvent| round.on_event(event);
         let turn = self
             .conversation
-            .turn_with(&prompt, self.timeout, self.observer, &mut on_event)
+            .turn(&prompt, self.timeout, self.observer, &mut on_event)
             .await;
         match turn.map_err(TurnFailure::Stopped)? {
             Ok(output) => {

@@ -9,6 +9,7 @@ mod kept;
 mod lead;
 mod leases;
 mod plan;
+mod quota;
 mod real;
 mod review;
 mod schedule;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use windlass_core::{Timestamp, TraceNode, Usage};
+use windlass_tasks::{AccountLimit, AccountLimits, NewAccountLimit};
 use windlass_tasks::{
     AgentMessage, AgentSession, Approval, ApprovalId, Approvals, Attempt, AttemptRecords,
     AttemptRef, BasePart, Blocker, BlockerId, Blockers, Broadcast, Claim, Claimed, ClaimedLandings,
@@ -66,6 +67,13 @@ macro_rules! forward {
 }
 
 forward! {
+    AccountLimits {
+        limit_account(limit: NewAccountLimit) -> ();
+        clear_account_limit(account: String) -> bool;
+        account_limits() -> Vec<AccountLimit>;
+        agent_limit(agent: String) -> Option<AccountLimit>;
+        attempt_limit(attempt: AttemptRef) -> Option<AccountLimit>;
+    }
     Stacks {
         dependency_changes(task: TaskId) -> Vec<DependencyChange>;
         record_base(attempt: AttemptRef, base: String, parts: Vec<BasePart>) -> ();

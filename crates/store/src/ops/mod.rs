@@ -2,6 +2,7 @@
 //! connection. A write operation may run again if its transaction could not be committed.
 
 pub(crate) mod access;
+pub(crate) mod account_limits;
 pub(crate) mod add_merged;
 pub(crate) mod approvals;
 pub(crate) mod attempts;

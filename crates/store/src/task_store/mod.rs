@@ -1,6 +1,7 @@
 //! The implementation of `TaskStore`, one file for each of its traits: for each method, whether it reads or
 //! writes, how durable a write is, and its name in timeout errors.
 
+mod account_limits;
 mod approvals;
 mod blockers;
 mod event_log;

@@ -6,8 +6,9 @@ use std::time::Duration;
 use windlass_core::Timestamp;
 use windlass_store::{OpenStore, StoreSettings, open_all};
 use windlass_tasks::{
-    CallAdmission, CallLabels, CallStatus, CallTokens, ModelCallEnd, ModelCallId, ModelCalls,
-    NewModelCall, ProjectId, SpendLimit, SpendScope, TaskId, UsageKey, UsageQuery, UsageTotal,
+    AttemptRef, CallAdmission, CallLabels, CallStatus, CallTokens, MAX_ACCOUNT_LIMIT,
+    MAX_LIMIT_REASON_BYTES, ModelCallEnd, ModelCallId, ModelCalls, NewAccountLimit, NewModelCall,
+    ProjectId, SpendLimit, SpendScope, TaskId, UsageKey, UsageQuery, UsageTotal,
 };
 
 use super::cluster::Cluster;
@@ -204,6 +205,55 @@ async fn check_scopes(store: OpenStore, _: OpenStore) {
     assert_eq!(notices(1).await, []);
 }
 
+/// The limit of an account is known to every process, for the agents and attempts that met it, until it ends.
+async fn check_account_limits(store: OpenStore, other: OpenStore) {
+    let (calls, other) = (store.calls.as_ref(), other.calls.as_ref());
+    let attempt = |number| AttemptRef {
+        task: TaskId::from(7),
+        number,
+    };
+    let limit = async |account: &str, agent: &str, wait: Duration| {
+        let limit = NewAccountLimit {
+            account: account.to_owned(),
+            agent: agent.to_owned(),
+            wait,
+            reason: "x".repeat(2 * MAX_LIMIT_REASON_BYTES),
+        };
+        calls.limit_account(limit).await.unwrap();
+    };
+    let of_agent = async |agent: &str| other.agent_limit(agent.to_owned()).await.unwrap();
+    let hour = Duration::from_secs(3600);
+    begin(calls, call("codex", None), Vec::new()).await;
+    assert_eq!(other.attempt_limit(attempt(2)).await.unwrap(), None);
+    limit("api.example", "codex", hour).await;
+    limit("other.example", "claude", 2 * hour).await;
+
+    let found = other.attempt_limit(attempt(2)).await.unwrap().unwrap();
+    assert_eq!(found.account, "api.example");
+    assert!(found.remaining > hour - Duration::from_secs(60) && found.remaining <= hour);
+    assert!(found.reason.len() < 2 * MAX_LIMIT_REASON_BYTES);
+    assert_eq!(of_agent("codex").await, Some(found));
+    assert_eq!(of_agent("unknown").await, None);
+    assert_eq!(other.attempt_limit(attempt(3)).await.unwrap(), None);
+    let accounts = async || -> Vec<String> {
+        let limits = other.account_limits().await.unwrap();
+        limits.into_iter().map(|one| one.account).collect()
+    };
+    assert_eq!(accounts().await, ["other.example", "api.example"]);
+
+    // The newest answer counts, a wait that nobody can mean is cut, and one that has ended is forgotten.
+    limit("api.example", "codex", Duration::MAX).await;
+    let longest = of_agent("codex").await.unwrap().remaining;
+    assert!(longest <= MAX_ACCOUNT_LIMIT, "{longest:?}");
+    limit("api.example", "codex", Duration::ZERO).await;
+    assert_eq!(of_agent("codex").await, None);
+    assert_eq!(accounts().await, ["other.example"]);
+    let clear = async || calls.clear_account_limit("other.example".to_owned()).await;
+    assert!(clear().await.unwrap());
+    assert!(!clear().await.unwrap());
+    assert!(accounts().await.is_empty());
+}
+
 async fn open_twice(url: &str) -> (OpenStore, OpenStore) {
     let open = async || open_all(url, StoreSettings::default()).await.unwrap();
     (open().await, open().await)
@@ -235,6 +285,15 @@ mod sqlite {
     }
 
     #[test]
+    fn limits_of_accounts_are_shared() {
+        let dir = tempfile::tempdir().unwrap();
+        run(async {
+            let (store, other) = stores(&dir).await;
+            check_account_limits(store, other).await;
+        });
+    }
+
+    #[test]
     fn limits_apply_to_their_scope() {
         let dir = tempfile::tempdir().unwrap();
         run(async {
@@ -249,6 +308,15 @@ mod real_postgres {
 
     async fn stores(cluster: &Cluster) -> (OpenStore, OpenStore) {
         open_twice(&cluster.url(&cluster.database().await)).await
+    }
+
+    #[test]
+    fn limits_of_accounts_are_shared() {
+        run(async {
+            let cluster = Cluster::shared();
+            let (store, other) = stores(&cluster).await;
+            check_account_limits(store, other).await;
+        });
     }
 
     #[test]

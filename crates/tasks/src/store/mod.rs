@@ -1,5 +1,6 @@
 //! The interface of a task store, in one trait for each kind of user.
 
+mod account_limits;
 mod approvals;
 mod blockers;
 mod error;
@@ -19,6 +20,7 @@ mod steering;
 mod take_over;
 mod traces;
 
+pub use account_limits::AccountLimits;
 pub use approvals::Approvals;
 pub use blockers::Blockers;
 pub use error::{StoreError, StoreFuture, StoreResult};
@@ -74,6 +76,7 @@ pub trait TaskStore:
     + Schedules
     + TakeOver
     + Stacks
+    + AccountLimits
 {
 }
 
@@ -94,5 +97,6 @@ impl<T> TaskStore for T where
         + Schedules
         + TakeOver
         + Stacks
+        + AccountLimits
 {
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::account_limits::AccountLimits;
 use super::error::StoreFuture;
 use crate::id::ModelCallId;
 use crate::model_call::{
@@ -9,7 +10,7 @@ use crate::model_call::{
 };
 
 /// Stores the model calls of agents. It is not part of [`TaskStore`](crate::TaskStore): no task needs it.
-pub trait ModelCalls: fmt::Debug + Send + Sync {
+pub trait ModelCalls: AccountLimits + fmt::Debug {
     /// Stores the start of a call, with what it reserves, if all limits allow it.
     ///
     /// What concurrent calls have reserved counts, so that they cannot exceed a limit together. A call with an unknown

@@ -36,6 +36,10 @@ impl AgentBackend for HandleBackend {
         self.handle.edit_mode(model)
     }
 
+    fn has_alternative(&self) -> bool {
+        self.handle.has_alternative()
+    }
+
     fn context_window<'a>(&'a self, model: Option<&'a str>) -> BoxFuture<'a, Option<u64>> {
         Box::pin(self.handle.context_window(model))
     }

@@ -1,5 +1,6 @@
 //! The command line: commands, flags, output and exit codes.
 
+mod account_limits;
 mod acp;
 mod agents;
 mod app;

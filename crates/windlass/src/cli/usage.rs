@@ -10,6 +10,7 @@ use windlass_core::{Clock, SystemClock, Timestamp};
 use windlass_store::StoreSettings;
 use windlass_tasks::{ProjectId, UsageKey, UsageQuery, UsageTotal};
 
+use super::account_limits;
 use super::app::App;
 use super::exit::{CliError, Exit};
 use super::queue::ProjectQueue;
@@ -34,6 +35,12 @@ pub(super) struct UsageCommand {
     /// Print comma-separated values
     #[arg(long)]
     csv: bool,
+    /// Show the accounts that must wait, because their provider limits them
+    #[arg(long, conflicts_with_all = ["by", "since", "csv"])]
+    limits: bool,
+    /// Forget the limit of an account, so that its provider is asked again
+    #[arg(long, value_name = "ACCOUNT", conflicts_with_all = ["by", "since", "csv", "json", "limits"])]
+    clear_limit: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -100,6 +107,12 @@ struct UsageRow {
 
 impl UsageCommand {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        if let Some(account) = &self.clear_limit {
+            return account_limits::clear(app, account).await;
+        }
+        if self.limits {
+            return account_limits::list(app, self.json).await;
+        }
         let since = self.since.as_deref().map(since).transpose()?;
         let queue = ProjectQueue::open(app).await?;
         let by = self.by.key();

@@ -291,8 +291,9 @@ fn kill(child: &mut Child) {
 fn p30_killed_landing_leaves_the_branch_before_or_after() {
     let (count, kills) = size();
     let harness = many(count);
-    harness.lease(2);
     succeed(&harness, &["worker", "--once"]);
+    // Killed landings expire soon.
+    harness.lease(2);
     for n in 1..=count {
         succeed(&harness, &["land", &n.to_string(), "--queue"]);
     }

@@ -39,6 +39,10 @@ fn tasks_have_one_shape() {
     check("traces", &harness.json(&["trace", "--json"]));
     check("usage_rows", &harness.json(&["usage", "--json"]));
     check(
+        "account_limits",
+        &harness.json(&["usage", "--limits", "--json"]),
+    );
+    check(
         "merge",
         &harness.json(&["task", "merge", "1", "--accept", "--json"]),
     );

@@ -197,10 +197,10 @@ fn inspector_lists_and_calls_tools() {
         "{added}"
     );
     let resources = inspect(&board, &["--method", "resources/list"]);
-    assert_eq!(
-        resources["resources"][0]["uri"], "windlass://task/1/log",
-        "{resources}"
-    );
+    // The server works on the task meanwhile; a completed one has more resources.
+    let is_log = |resource: &Value| resource["uri"] == "windlass://task/1/log";
+    let listed = resources["resources"].as_array().unwrap();
+    assert!(listed.iter().any(is_log), "{resources}");
     let read = [
         "--method",
         "resources/read",

@@ -64,7 +64,8 @@ impl ModelTurn {
         request: ModelRequest,
         tool_mode: ToolMode,
     ) -> Result<ModelResponse, ModelError> {
-        let mut events = mode::stream_request(&self.shared.client, tool_mode, request);
+        let client = self.shared.client_for(&self.session.options.work);
+        let mut events = mode::stream_request(&client, tool_mode, request);
         let mut builder = ResponseBuilder::default();
         let mut result = Ok(());
         while let Some(event) = events.next().await {

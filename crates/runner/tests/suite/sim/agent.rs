@@ -60,6 +60,8 @@ pub(crate) struct SimAgent {
 #[derive(Debug, Default)]
 pub(crate) struct AgentState {
     pub(crate) prompts: Vec<String>,
+    /// Another agent can go on.
+    pub(crate) has_alternative: bool,
     /// How the agent says that it changes files; with its tools if it says nothing.
     pub(crate) edit_mode: Option<EditMode>,
     /// For each prompt: whether a call was required, and whether the session had no tools.
@@ -181,6 +183,10 @@ impl AgentBackend for SimAgent {
     fn edit_mode(&self, _: Option<&str>) -> EditMode {
         let mode = self.state.lock().unwrap().edit_mode;
         mode.unwrap_or(EditMode::Tools)
+    }
+
+    fn has_alternative(&self) -> bool {
+        self.state.lock().unwrap().has_alternative
     }
 
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {

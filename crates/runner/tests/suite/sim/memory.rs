@@ -15,6 +15,7 @@ use windlass_tasks::{
 
 use super::new_task::new_task;
 use super::store_landings::Entry;
+use super::store_limits::SimLimit;
 use super::store_outbox::Outbox;
 
 /// The stored data.
@@ -36,6 +37,7 @@ pub(crate) struct Memory {
     pub(crate) last_landing: usize,
     pub(crate) last_token: usize,
     pub(crate) schedules: Vec<Schedule>,
+    pub(crate) limits: Vec<SimLimit>,
     pub(crate) messages: Vec<AgentMessage>,
     /// Every status change, in order.
     pub(crate) history: Vec<(TaskId, TaskStatus)>,

@@ -13,6 +13,7 @@ pub(crate) mod repo;
 pub(crate) mod stacked;
 pub(crate) mod store;
 mod store_landings;
+mod store_limits;
 mod store_outbox;
 mod store_records;
 mod store_reviews;

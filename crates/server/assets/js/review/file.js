@@ -71,9 +71,14 @@ export class FileView {
 
   // Shows other content of the same file, such as the same lines with highlighting.
   setFile(file) {
+    // The whole file may have been loaded meanwhile.
+    if (file.truncated && !this.file.truncated) return;
     this.file = file;
-    if (this.rows) this.rows = this.makeRows();
-    for (const list of this.lists) list.refresh();
+    if (!this.rows) return;
+    const before = this.rows.length;
+    this.rows = this.makeRows();
+    if (this.rows.length !== before) this.render();
+    else for (const list of this.lists) list.refresh();
   }
 
   makeRows() {

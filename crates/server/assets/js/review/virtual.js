@@ -26,7 +26,8 @@ window.addEventListener('scroll', schedule, { passive: true });
 const observer = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
     const list = target.virtualList;
-    if (isIntersecting) active.add(list);
+    // An entry may arrive after the list was removed.
+    if (isIntersecting && target.isConnected) active.add(list);
     else if (active.delete(list)) list.release();
   }
   schedule();

@@ -1,0 +1,87 @@
+//! Counts the calls of a model: the bridge admits each before it is sent, and learns how it ended.
+
+use std::fmt;
+use std::sync::Arc;
+
+use windlass_core::{SecretString, WorkLabel};
+use windlass_wire::{Dialect, ModelError, ModelEvent, ModelRequest, ReportedUsage};
+
+use crate::bridge::{CountedCall, ModelBridge, ModelRoute, OwnRequest};
+
+/// Where calls are counted, and for which work.
+#[derive(Debug, Clone)]
+pub(super) struct CallCounter {
+    pub(super) bridge: Arc<dyn ModelBridge>,
+    pub(super) agent: String,
+    pub(super) upstream: String,
+    pub(super) key: Option<SecretString>,
+    pub(super) work: WorkLabel,
+}
+
+impl CallCounter {
+    /// Counts a call. The error is why it may not be sent.
+    pub(super) async fn begin(
+        &self,
+        dialect: Dialect,
+        request: &ModelRequest,
+        bytes: usize,
+    ) -> Result<CallRecord, ModelError> {
+        let route = ModelRoute {
+            agent: self.agent.clone(),
+            upstream: self.upstream.clone(),
+            keys: self.key.iter().cloned().collect(),
+            work: self.work.clone(),
+        };
+        let request = OwnRequest {
+            dialect,
+            model: request.model.clone(),
+            max_output: request.max_tokens,
+            bytes: bytes as u64,
+        };
+        let call = self.bridge.begin_call(route, request).await?;
+        Ok(CallRecord {
+            call: Some(call),
+            found: ReportedUsage::default(),
+        })
+    }
+}
+
+/// A call, until its end. One that is dropped before was interrupted.
+#[derive(Default)]
+pub(super) struct CallRecord {
+    /// `None` after the end, and for a call that is not counted.
+    call: Option<Box<dyn CountedCall>>,
+    found: ReportedUsage,
+}
+
+impl CallRecord {
+    pub(super) async fn on_event(&mut self, event: &ModelEvent) {
+        match event {
+            ModelEvent::Start { model, .. } => self.found.model = Some(model.clone()),
+            ModelEvent::Usage(usage) => self.found.usage = Some(*usage),
+            ModelEvent::Error(error) => self.end(Err(error.clone())).await,
+            event if event.is_terminal() => {
+                let found = ReportedUsage {
+                    is_final: true,
+                    ..std::mem::take(&mut self.found)
+                };
+                self.end(Ok(found)).await;
+            }
+            _ => {}
+        }
+    }
+
+    async fn end(&mut self, end: Result<ReportedUsage, ModelError>) {
+        if let Some(call) = self.call.take() {
+            call.end(end).await;
+        }
+    }
+}
+
+impl fmt::Debug for CallRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallRecord")
+            .field("found", &self.found)
+            .finish_non_exhaustive()
+    }
+}

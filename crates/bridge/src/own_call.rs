@@ -1,0 +1,80 @@
+//! Calls that this program makes itself, without the listener.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use windlass_agents::bridge::{CountedCall, ModelRoute, OwnRequest};
+use windlass_tasks::{CallLabels, CallStatus};
+use windlass_wire::{ErrorKind, ModelError, ReportedUsage};
+
+use crate::bridge::labels;
+use crate::forward::{budget_error, limit_error};
+use crate::meter::{Meter, MeteredCall};
+use crate::metered_body::nothing_reported;
+use crate::request_facts::RequestFacts;
+use crate::route::ProviderRoute;
+
+/// A call of this program.
+pub(crate) struct OwnCall {
+    meter: Arc<Meter>,
+    labels: CallLabels,
+    /// `None` after the end.
+    call: Option<MeteredCall>,
+}
+
+/// Admits a call, or returns why it may not be sent.
+pub(crate) async fn begin(
+    meter: Arc<Meter>,
+    route: ModelRoute,
+    request: OwnRequest,
+) -> Result<OwnCall, ModelError> {
+    let keys = route.keys.into_iter().map(|key| (key.clone(), Some(key)));
+    let labels = labels(route.agent, route.work);
+    let (route, _) = ProviderRoute::new(&route.upstream, keys.collect(), labels)
+        .map_err(|problem| ModelError::new(ErrorKind::InvalidRequest, problem))?;
+    let labels = route.labels;
+    let facts = RequestFacts {
+        dialect: Some(request.dialect),
+        model: Some(request.model),
+        max_output: request.max_output,
+        answers: 1,
+        bytes: request.bytes,
+    };
+    if let Some(limit) = meter.account_limit(&labels, &facts).await {
+        return Err(limit_error(&labels.account, &limit));
+    }
+    let call = meter.begin(&labels, &facts).await;
+    let call = call.map_err(|problem| budget_error(&problem))?;
+    Ok(OwnCall {
+        meter,
+        labels,
+        call: Some(call),
+    })
+}
+
+impl CountedCall for OwnCall {
+    fn end(mut self: Box<Self>, end: Result<ReportedUsage, ModelError>) -> BoxFuture<'static, ()> {
+        async move {
+            let Some(call) = self.call.take() else {
+                return;
+            };
+            match end {
+                Ok(found) => call.settle(CallStatus::Done, None, found),
+                Err(error) => {
+                    call.settle(CallStatus::Failed, Some(error.status), nothing_reported());
+                    self.meter.on_error(&self.labels, &error).await;
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Drop for OwnCall {
+    fn drop(&mut self) {
+        if let Some(call) = self.call.take() {
+            call.settle(CallStatus::Interrupted, None, nothing_reported());
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! An account that its provider limits is not asked again before the end, by any process.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass_bridge::{Bridge, MeterSettings};
+use windlass_core::SecretString;
+use windlass_tasks::{AttemptRef, TaskId};
+
+use super::provider::{Setup, read_response, send, token};
+
+const REQUEST: &[u8] = b"{\"model\":\"m\",\"max_tokens\":100}";
+const LIMITED: &str = "HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/json\r\nretry-after: 3600\r\ncontent-length: 78\r\n\r\n\
+    {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow down now\"}}";
+const DONE: &str =
+    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+
+/// The work of the agent.
+fn attempt() -> AttemptRef {
+    AttemptRef {
+        task: TaskId::from(7),
+        number: 2,
+    }
+}
+
+async fn limited_setup() -> Setup {
+    let mut setup = Setup::new(Vec::new()).await;
+    let access = setup.open();
+    let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
+    setup.next().await.answer(LIMITED).await;
+    let (head, body) = read_response(agent).await;
+    // The provider's own answer passes.
+    assert!(head.starts_with("HTTP/1.1 429"), "{head}");
+    assert!(body.contains("slow down now"), "{body}");
+    setup
+}
+
+#[tokio::test]
+async fn limited_account_is_refused_without_asking_the_provider() {
+    let mut setup = limited_setup().await;
+    let access = setup.open();
+    let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
+    let (head, body) = read_response(agent).await;
+    assert!(head.starts_with("HTTP/1.1 429"), "{head}");
+    let head = head.to_ascii_lowercase();
+    assert!(head.contains("x-should-retry: false"), "{head}");
+    assert!(head.contains("retry-after: 3600"), "{head}");
+    assert!(body.contains("rate_limit_error"), "{body}");
+    assert!(body.contains("slow down now"), "{body}");
+    assert!(setup.requests.try_recv().is_err(), "the provider was asked");
+    // A refused call was not sent, so it does not count.
+    assert_eq!(setup.totals().await[0].calls, 1);
+    let limit = setup.store.calls.attempt_limit(attempt()).await.unwrap();
+    let limit = limit.unwrap();
+    assert_eq!(limit.reason, "slow down now");
+    assert!(limit.remaining > Duration::from_secs(3590), "{limit:?}");
+    let of_agent = setup.store.calls.agent_limit("codex".to_owned()).await;
+    assert_eq!(of_agent.unwrap().unwrap().account, limit.account);
+}
+
+#[tokio::test]
+async fn other_process_and_other_agent_know_the_limit() {
+    let setup = limited_setup().await;
+    let other = Bridge::new(MeterSettings::default());
+    other.store_in(Arc::clone(&setup.store.calls));
+    let access = setup.open_on(&other, "claude");
+    let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
+    let (head, _) = read_response(agent).await;
+    assert!(head.starts_with("HTTP/1.1 429"), "{head}");
+    let limit = setup.store.calls.agent_limit("claude".to_owned()).await;
+    assert!(limit.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn other_key_is_another_account() {
+    let mut setup = limited_setup().await;
+    let access = setup.open_with(vec![SecretString::from("sk-other-0123456789")]);
+    let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
+    setup.next().await.answer(DONE).await;
+    let (head, _) = read_response(agent).await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+}
+
+#[tokio::test]
+async fn cleared_account_is_asked_again() {
+    let mut setup = limited_setup().await;
+    let limits = setup.store.calls.account_limits().await.unwrap();
+    assert_eq!(limits.len(), 1);
+    let account = limits[0].account.clone();
+    let cleared = setup.store.calls.clear_account_limit(account).await;
+    assert!(cleared.unwrap());
+    let other = Bridge::new(MeterSettings::default());
+    other.store_in(Arc::clone(&setup.store.calls));
+    let access = setup.open_on(&other, "codex");
+    let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
+    setup.next().await.answer(DONE).await;
+    let (head, _) = read_response(agent).await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+}

@@ -1,0 +1,104 @@
+//! Accounts that their provider limits. Rows that have ended are removed when a new one is written.
+
+use std::time::Duration;
+
+use windlass_core::cut_middle;
+use windlass_tasks::{
+    AccountLimit, AttemptRef, MAX_ACCOUNT_LIMIT, MAX_LIMIT_REASON_BYTES, NewAccountLimit,
+    StoreResult,
+};
+
+use crate::connection::{DbConnection, timestamp};
+use crate::sql::{Row, Sql, args, sql};
+
+/// Maximum number of limits in a list.
+const MAX_ROWS: i64 = 1_000;
+
+/// Selects limits that have not ended. `$1` is now, and `$2` is the latest end: a later one is from before the clock was
+/// set back.
+macro_rules! limits {
+    ($($rest:literal),+) => {
+        sql!(
+            "SELECT account, until, reason FROM account_limit WHERE until > $1 AND until <= $2 ",
+            $($rest),+
+        )
+    };
+}
+
+pub(crate) async fn limit(db: &mut DbConnection, limit: &NewAccountLimit) -> StoreResult<()> {
+    const ENDED: Sql = sql!("DELETE FROM account_limit WHERE until <= $1 OR until > $2");
+    const LIMIT: Sql = sql!(
+        "INSERT INTO account_limit (account, agent, until, reason) VALUES ($1, $2, $3, $4) ",
+        "ON CONFLICT (account, agent) DO UPDATE SET until = excluded.until, reason = excluded.reason"
+    );
+    let now = db.now();
+    db.execute(ENDED, args![now, latest(now)]).await?;
+    let wait = limit.wait.min(MAX_ACCOUNT_LIMIT).as_millis();
+    let until = now.saturating_add(i64::try_from(wait).unwrap_or(i64::MAX));
+    let reason = cut_middle(limit.reason.clone(), MAX_LIMIT_REASON_BYTES);
+    let (account, agent) = (limit.account.as_str(), limit.agent.as_str());
+    db.execute(LIMIT, args![account, agent, until, reason])
+        .await
+}
+
+pub(crate) async fn clear(db: &mut DbConnection, account: &str) -> StoreResult<bool> {
+    const CLEAR: Sql = sql!("DELETE FROM account_limit WHERE account = $1 RETURNING account");
+    let rows = db.fetch_returning(CLEAR, args![account]).await?;
+    Ok(!rows.is_empty())
+}
+
+pub(crate) async fn all(db: &mut DbConnection) -> StoreResult<Vec<AccountLimit>> {
+    const ALL: Sql = limits!("ORDER BY until DESC, account LIMIT $3");
+    let now = db.now();
+    let rows = db.fetch_all(ALL, args![now, latest(now), MAX_ROWS]).await?;
+    let mut found: Vec<AccountLimit> = Vec::new();
+    for row in &rows {
+        let limit = from_row(row, now)?;
+        if found.iter().all(|known| known.account != limit.account) {
+            found.push(limit);
+        }
+    }
+    Ok(found)
+}
+
+pub(crate) async fn of_agent(
+    db: &mut DbConnection,
+    agent: &str,
+) -> StoreResult<Option<AccountLimit>> {
+    const OF_AGENT: Sql = limits!("AND agent = $3 ORDER BY until DESC LIMIT 1");
+    let now = db.now();
+    let row = db
+        .fetch_optional(OF_AGENT, args![now, latest(now), agent])
+        .await?;
+    row.map(|row| from_row(&row, now)).transpose()
+}
+
+pub(crate) async fn of_attempt(
+    db: &mut DbConnection,
+    attempt: AttemptRef,
+) -> StoreResult<Option<AccountLimit>> {
+    const OF_ATTEMPT: Sql = limits!(
+        "AND account IN (SELECT account FROM model_call WHERE task_id = $3 AND attempt = $4) ",
+        "ORDER BY until LIMIT 1"
+    );
+    let now = db.now();
+    let values = args![now, latest(now), attempt.task, attempt.number];
+    let row = db.fetch_optional(OF_ATTEMPT, values).await?;
+    row.map(|row| from_row(&row, now)).transpose()
+}
+
+fn latest(now: i64) -> i64 {
+    let longest = i64::try_from(MAX_ACCOUNT_LIMIT.as_millis()).unwrap_or(i64::MAX);
+    now.saturating_add(longest)
+}
+
+fn from_row(row: &Row, now: i64) -> StoreResult<AccountLimit> {
+    let until = row.int("until")?;
+    let remaining = u64::try_from(until.saturating_sub(now)).unwrap_or_default();
+    Ok(AccountLimit {
+        account: row.text("account")?,
+        until: timestamp(until),
+        remaining: Duration::from_millis(remaining),
+        reason: row.text("reason")?,
+    })
+}
