@@ -85,6 +85,13 @@ impl Forwarder {
         headers.remove(ACCEPT_ENCODING);
         let is_counted = head.method == Method::POST && !is_side_call(path);
         let call = if is_counted {
+            let problem = self
+                .meter
+                .policy_problem(&route.labels, &facts, &body)
+                .await;
+            if let Some(problem) = problem {
+                return refusal(facts.dialect, policy_error(&problem));
+            }
             if let Some(limit) = self.meter.account_limit(&route.labels, &facts).await {
                 return refusal(facts.dialect, limit_error(&route.labels.account, &limit));
             }
@@ -97,7 +104,13 @@ impl Forwarder {
         };
         let sent = self
             .client
-            .send(route.is_local, head.method, &url, headers, body)
+            .send(
+                route.is_local,
+                head.method,
+                &url,
+                headers,
+                self.meter.mask(body),
+            )
             .await;
         match sent {
             Ok(response) => self.respond(&route, &facts, response, call).await,
@@ -223,6 +236,12 @@ async fn read_error(mut body: ForwardedBody) -> Vec<u8> {
 /// Returns the error of a call that a spending limit refuses.
 pub(crate) fn budget_error(problem: &str) -> ModelError {
     let message = format!("{BUDGET_EXCEEDED}: {problem}");
+    ModelError::new(ErrorKind::Permission, message)
+}
+
+/// Returns the error of a call that the policy does not allow.
+pub(crate) fn policy_error(problem: &str) -> ModelError {
+    let message = format!("windlass policy: {problem}");
     ModelError::new(ErrorKind::Permission, message)
 }
 

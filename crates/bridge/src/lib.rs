@@ -25,10 +25,12 @@ mod listener;
 mod meter;
 mod metered_body;
 mod own_call;
+mod policy;
 mod prices;
 mod request_facts;
 mod route;
 
 pub use bridge::Bridge;
 pub use meter::MeterSettings;
+pub use policy::CallPolicy;
 pub use prices::{ModelPrices, PriceTable};

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use http::HeaderMap;
@@ -12,25 +13,28 @@ use tokio_util::task::TaskTracker;
 use windlass_core::{Clock, SystemClock};
 use windlass_tasks::{
     CallAdmission, CallLabels, CallStatus, CallTokens, ModelCallEnd, ModelCallId, ModelCalls,
-    NewModelCall, SpendLimit, StoreResult,
+    NewModelCall, SpendLimit,
 };
 use windlass_wire::{Dialect, ModelError, ReportedUsage};
 
 use crate::limit_answer::LimitAnswer;
 use crate::limited_accounts::LimitedAccounts;
+use crate::policy::CallPolicy;
 use crate::prices::{ModelPrices, PriceTable};
 use crate::request_facts::RequestFacts;
 
 /// How long the end of the program waits for calls to be stored.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The prices and limits of calls.
+/// The prices of calls, and what they may cost and ask for.
 #[derive(Debug, Clone, Default)]
 pub struct MeterSettings {
     /// Prices of models, in addition to the built-in ones or instead.
     pub prices: Vec<(String, ModelPrices)>,
     /// What may be spent.
     pub limits: Vec<SpendLimit>,
+    /// What calls may ask for.
+    pub policy: CallPolicy,
 }
 
 /// Stores calls.
@@ -157,13 +161,42 @@ impl Meter {
     ) -> Option<LimitAnswer> {
         let store = self.store().await;
         let answer = self.limited.check(store.as_deref(), labels).await?;
-        if let Some(store) = store {
-            let call = self.new_call(labels, request);
-            if let Err(error) = store_refused(&*store, call).await {
-                tracing::warn!(%error, "a refused model call was not stored");
-            }
-        }
+        self.store_refused(labels, request, None).await;
         Some(answer)
+    }
+
+    /// Returns why the policy does not allow a call. It then counts as refused.
+    pub(crate) async fn policy_problem(
+        &self,
+        labels: &CallLabels,
+        request: &RequestFacts,
+        body: &[u8],
+    ) -> Option<String> {
+        let problem = self.settings.policy.refuse(request, body)?;
+        tracing::warn!(agent = labels.agent, problem, "a model call was refused");
+        self.store_refused(labels, request, Some(problem.clone()))
+            .await;
+        Some(problem)
+    }
+
+    /// Returns the request as the policy allows it to be sent.
+    pub(crate) fn mask(&self, body: Bytes) -> Bytes {
+        self.settings.policy.mask(body)
+    }
+
+    async fn store_refused(
+        &self,
+        labels: &CallLabels,
+        request: &RequestFacts,
+        reason: Option<String>,
+    ) {
+        let Some(store) = self.store().await else {
+            return;
+        };
+        let call = self.new_call(labels, request);
+        if let Err(error) = store.refuse_call(call, reason).await {
+            tracing::warn!(%error, "a refused model call was not stored");
+        }
     }
 
     /// Stores that the provider limits an account, if an error says so.
@@ -221,23 +254,6 @@ impl Meter {
         self.pending.spawn(stored.clone());
         stored
     }
-}
-
-/// Stores a call that is not sent.
-async fn store_refused(store: &dyn ModelCalls, call: NewModelCall) -> StoreResult<()> {
-    let admission = store.begin_call(call, Vec::new()).await?;
-    let CallAdmission::Admitted { id, .. } = admission else {
-        return Ok(());
-    };
-    let end = ModelCallEnd {
-        status: CallStatus::Refused,
-        http_status: None,
-        model: None,
-        tokens: None,
-        cost_nanos: Some(0),
-        duration: Duration::ZERO,
-    };
-    store.end_call(id, end).await
 }
 
 /// Reserves the most that a call can cost.

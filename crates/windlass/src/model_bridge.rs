@@ -1,7 +1,8 @@
 //! The bridge of this process, as the configuration sets it.
 
 use serde_json::Number;
-use windlass_bridge::{Bridge, MeterSettings, ModelPrices};
+use windlass_bridge::{Bridge, CallPolicy, MeterSettings, ModelPrices};
+use windlass_core::Masker;
 use windlass_tasks::{SpendLimit, SpendScope};
 
 use crate::config::{Config, PriceKeys};
@@ -10,13 +11,24 @@ use crate::config::{Config, PriceKeys};
 const NANOS: f64 = 1e9;
 
 /// Creates the bridge through which agents call their models.
-pub(crate) fn create(config: &Config) -> Bridge {
+pub(crate) fn create(config: &Config, masker: Masker) -> Bridge {
     let prices = config.prices.iter();
     let prices = prices.filter_map(|(model, prices)| Some((model.clone(), model_prices(prices)?)));
     Bridge::new(MeterSettings {
         prices: prices.collect(),
         limits: limits(config),
+        policy: policy(config, masker),
     })
+}
+
+fn policy(config: &Config, masker: Masker) -> CallPolicy {
+    let policy = &config.policy;
+    CallPolicy {
+        models: policy.models.clone().unwrap_or_default(),
+        max_output_tokens: policy.max_output_tokens.map(u64::from),
+        refuses_provider_tools: !policy.provider_tools,
+        masker: policy.mask_secrets.then_some(masker),
+    }
 }
 
 fn number(number: Option<&Number>) -> Option<f64> {

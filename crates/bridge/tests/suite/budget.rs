@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use windlass_agents::bridge::{ModelBridge, ModelRoute};
-use windlass_bridge::{Bridge, MeterSettings};
+use windlass_bridge::{Bridge, CallPolicy, MeterSettings};
 use windlass_core::WorkLabel;
 use windlass_tasks::{
     AccountLimit, AccountLimits, AttemptRef, CallAdmission, ModelCallEnd, ModelCallId, ModelCalls,
@@ -131,6 +131,10 @@ impl ModelCalls for BrokenStore {
         Box::pin(std::future::ready(Err(error)))
     }
 
+    fn refuse_call(&self, _: NewModelCall, _: Option<String>) -> StoreFuture<'_, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     fn end_call(&self, _: ModelCallId, _: ModelCallEnd) -> StoreFuture<'_, ()> {
         Box::pin(std::future::ready(Ok(())))
     }
@@ -146,6 +150,7 @@ async fn call_that_cannot_be_counted_is_refused_if_there_is_a_limit() {
         let bridge = Bridge::new(MeterSettings {
             prices: Vec::new(),
             limits: limit(SpendScope::Day, i64::MAX),
+            policy: CallPolicy::default(),
         });
         let expected = if store.is_some() {
             "the disk is full"

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_bridge::{Bridge, MeterSettings};
-use windlass_core::SecretString;
+use windlass_bridge::{Bridge, CallPolicy, MeterSettings};
+use windlass_core::{Masker, SecretString};
 use windlass_tasks::{AttemptRef, TaskId};
 
 use super::provider::{Setup, read_response, send, token};
@@ -96,4 +96,36 @@ async fn cleared_account_is_asked_again() {
     setup.next().await.answer(DONE).await;
     let (head, _) = read_response(agent).await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+}
+
+#[tokio::test]
+async fn call_that_the_policy_forbids_is_not_sent_and_a_secret_leaves_masked() {
+    let secret = SecretString::from("sk-canary-in-a-file");
+    let policy = CallPolicy {
+        models: vec!["m".to_owned()],
+        masker: Some(Masker::new([("FILE_KEY".to_owned(), secret)])),
+        ..CallPolicy::default()
+    };
+    let mut setup = Setup::with_policy(Vec::new(), policy).await;
+    let access = setup.open();
+    let other = b"{\"model\":\"other\"}";
+    let agent = send(&access, &token(&access), "POST /messages", other).await;
+    let (head, body) = read_response(agent).await;
+    assert!(head.starts_with("HTTP/1.1 403"), "{head}");
+    let text = "windlass policy: other is not in policy.models";
+    assert!(body.contains(text), "{body}");
+    assert!(setup.requests.try_recv().is_err(), "the provider was asked");
+    assert!(setup.totals().await.is_empty());
+
+    let request = b"{\"model\":\"m\",\"messages\":\"the key is sk-canary-in-a-file\"}";
+    let agent = send(&access, &token(&access), "POST /messages", request).await;
+    let mut received = setup.next().await;
+    let sent = String::from_utf8(received.body.clone()).unwrap();
+    assert!(!sent.contains("canary"), "{sent}");
+    assert!(
+        serde_json::from_str::<serde_json::Value>(&sent).is_ok(),
+        "{sent}"
+    );
+    received.answer(DONE).await;
+    read_response(agent).await;
 }

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use windlass_agents::bridge::{BridgedAccess, ModelBridge, ModelRoute};
-use windlass_bridge::{Bridge, MeterSettings, ModelPrices};
+use windlass_bridge::{Bridge, CallPolicy, MeterSettings, ModelPrices};
 use windlass_core::{ExposeSecret, SecretString, WorkLabel};
 use windlass_store::{OpenStore, StoreSettings, open_all};
 use windlass_tasks::{SpendLimit, UsageKey, UsageQuery, UsageTotal};
@@ -53,6 +53,10 @@ pub(crate) struct Setup {
 
 impl Setup {
     pub(crate) async fn new(limits: Vec<SpendLimit>) -> Self {
+        Self::with_policy(limits, CallPolicy::default()).await
+    }
+
+    pub(crate) async fn with_policy(limits: Vec<SpendLimit>, policy: CallPolicy) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}/windlass.db", dir.path().display());
         let store = open_all(&url, StoreSettings::default()).await.unwrap();
@@ -66,6 +70,7 @@ impl Setup {
         let bridge = Bridge::new(MeterSettings {
             prices: vec![("m".to_owned(), prices)],
             limits,
+            policy,
         });
         bridge.store_in(Arc::clone(&store.calls));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

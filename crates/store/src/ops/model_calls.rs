@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use windlass_tasks::{
-    CallAdmission, CallStatus, CallTokens, ModelCallEnd, ModelCallId, NewModelCall, SpendLimit,
-    SpendScope, StoreError, StoreResult, UsageKey, UsageQuery, UsageTotal,
+    Broadcast, CallAdmission, CallStatus, CallTokens, ModelCallEnd, ModelCallId, NewModelCall,
+    SpendLimit, SpendScope, StoreError, StoreResult, UsageKey, UsageQuery, UsageTotal,
 };
 
 use crate::connection::DbConnection;
@@ -40,7 +40,9 @@ pub(crate) async fn begin(
             .reserved_nanos
             .map(|cost| spent_nanos.saturating_add(cost));
         let Some(after) = after.filter(|after| *after <= limit.nanos) else {
-            insert(db, call, now, CallStatus::Refused, Some(0)).await?;
+            let scope = limit.scope.as_str();
+            let reason = format!("the spending limit of the {scope} would be exceeded");
+            refuse(db, call, Some(&reason)).await?;
             let limit = *limit;
             return Ok(CallAdmission::Refused { limit, spent_nanos });
         };
@@ -51,6 +53,29 @@ pub(crate) async fn begin(
     }
     let id = insert(db, call, now, CallStatus::Open, None).await?;
     Ok(CallAdmission::Admitted { id, notices })
+}
+
+/// Stores a call that is not sent. With a reason, the task's log gets an event.
+pub(crate) async fn refuse(
+    db: &mut DbConnection,
+    call: &NewModelCall,
+    reason: Option<&str>,
+) -> StoreResult<()> {
+    let now = db.now();
+    insert(db, call, now, CallStatus::Refused, Some(0)).await?;
+    let labels = &call.labels;
+    if let (Some(reason), Some(project_id), Some(task)) = (reason, labels.project, labels.task) {
+        let model = call.model.as_deref().unwrap_or("a model");
+        let agent = &labels.agent;
+        db.queue_event(Broadcast::ActivityUpdate {
+            project_id,
+            activity_type: "refused".to_owned(),
+            agent_id: agent.clone(),
+            message: format!("a call of {agent} to {model} was refused: {reason}"),
+            task_id: Some(task),
+        });
+    }
+    Ok(())
 }
 
 /// Returns what the calls of a scope cost, or have reserved; `None` if the call does not belong to such a scope.

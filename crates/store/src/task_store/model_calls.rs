@@ -23,6 +23,14 @@ impl ModelCalls for SqlStore {
         )
     }
 
+    fn refuse_call(&self, call: NewModelCall, reason: Option<String>) -> StoreFuture<'_, ()> {
+        let args = (call, reason);
+        self.write(
+            relaxed(stages!("storing a refused model call")),
+            operation!(|db, args| model_calls::refuse(db, &args.0, args.1.as_deref())),
+        )
+    }
+
     fn end_call(&self, id: ModelCallId, end: ModelCallEnd) -> StoreFuture<'_, ()> {
         self.write(
             relaxed(stages!("storing the end of a model call")),

@@ -20,6 +20,8 @@ pub trait ModelCalls: AccountLimits + fmt::Debug {
         call: NewModelCall,
         limits: Vec<SpendLimit>,
     ) -> StoreFuture<'_, CallAdmission>;
+    /// Stores a call that is not sent. With a reason, the task's log gets an event.
+    fn refuse_call(&self, call: NewModelCall, reason: Option<String>) -> StoreFuture<'_, ()>;
     /// Stores the end of a call.
     fn end_call(&self, id: ModelCallId, end: ModelCallEnd) -> StoreFuture<'_, ()>;
     /// Returns what the calls used and cost, the row with the highest cost first.

@@ -96,7 +96,8 @@ impl<'a> App<'a> {
             Err(error) => Err(error.to_string()),
         };
         if let Ok(config) = &self.config {
-            let bridge = Arc::new(model_bridge::create(config));
+            let masker = masking::masker(&self.inputs, config);
+            let bridge = Arc::new(model_bridge::create(config, masker));
             self.bridge = Some(Arc::clone(&bridge));
             self.machine = self.machine.map(|machine| machine.with_bridge(bridge));
         }

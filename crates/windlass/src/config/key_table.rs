@@ -7,12 +7,14 @@
 
 mod agents;
 mod outbox;
+mod policy;
 mod served;
 mod spending;
 mod tasks;
 
 pub use agents::{AgentKeys, GeneralSettings};
 pub use outbox::{NotifySettings, PublishSettings};
+pub use policy::PolicySettings;
 pub use served::{AliasSettings, CompositeSettings, GatewaySettings};
 pub use spending::{PriceKeys, SpendSettings};
 pub use tasks::{
@@ -219,6 +221,7 @@ const TABLES: &[&[KeySpec]] = &[
     LimitSettings::KEYS,
     SpendSettings::KEYS,
     PriceKeys::KEYS,
+    PolicySettings::KEYS,
 ];
 
 /// All keys, in the order of the documentation.

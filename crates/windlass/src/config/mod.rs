@@ -50,9 +50,9 @@ pub use inputs::{Flag, Inputs};
 pub use key::Key;
 pub use key_table::{
     AgentKeys, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, GatewaySettings,
-    GeneralSettings, KEYS, KeySpec, LandSettings, LimitSettings, NotifySettings, PriceKeys,
-    PublishSettings, ReviewSettings, RunSettings, SandboxSettings, SpendSettings, StoreKeys,
-    TaskSettings, TestsSettings, Trust, WorkerSettings, WorkspaceSettings,
+    GeneralSettings, KEYS, KeySpec, LandSettings, LimitSettings, NotifySettings, PolicySettings,
+    PriceKeys, PublishSettings, ReviewSettings, RunSettings, SandboxSettings, SpendSettings,
+    StoreKeys, TaskSettings, TestsSettings, Trust, WorkerSettings, WorkspaceSettings,
 };
 pub use kind::ValueKind;
 pub use notice::Notice;

@@ -13,9 +13,9 @@ use super::value_type::LandStrategy;
 use super::{
     AgentKeys, Alias, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, Error,
     GatewaySettings, GeneralSettings, Key, LandSettings, LimitSettings, Notice, NotifySettings,
-    Origin, PriceKeys, PublishSettings, Result, ReviewSettings, RunSettings, SandboxSettings,
-    SpendSettings, StoreKeys, TaskSettings, TestsSettings, WorkerSettings, WorkspaceSettings,
-    redact,
+    Origin, PolicySettings, PriceKeys, PublishSettings, Result, ReviewSettings, RunSettings,
+    SandboxSettings, SpendSettings, StoreKeys, TaskSettings, TestsSettings, WorkerSettings,
+    WorkspaceSettings, redact,
 };
 
 /// The configuration, merged from all layers. Each table of `windlass.toml` is a field.
@@ -64,6 +64,8 @@ pub struct Config {
     pub spending: SpendSettings,
     /// The prices of models, by name.
     pub prices: BTreeMap<String, PriceKeys>,
+    /// What model calls may ask for.
+    pub policy: PolicySettings,
     pub(super) layers: Layers,
 }
 
@@ -121,6 +123,7 @@ impl Config {
             limits: LimitSettings::read(&tables["limits"])?,
             spending: SpendSettings::read(&tables["spending"])?,
             prices: named(&tables["prices"], PriceKeys::read)?,
+            policy: PolicySettings::read(&tables["policy"])?,
             layers,
         })
     }
