@@ -14,13 +14,24 @@ use crate::sql::{Row, Sql, args, sql};
 /// Maximum number of limits in a list.
 const MAX_ROWS: i64 = 1_000;
 
-/// Selects limits that have not ended. `$1` is now, and `$2` is the latest end: a later one is from before the clock was
-/// set back.
+/// Selects limits that have not ended, with the database's time. `$1` is the longest wait: a later end is from before the
+/// clock was set back.
 macro_rules! limits {
-    ($($rest:literal),+) => {
-        sql!(
-            "SELECT account, until, reason FROM account_limit WHERE until > $1 AND until <= $2 ",
-            $($rest),+
+    ($rest:literal) => {
+        Sql {
+            sqlite: limits!("CAST(unixepoch('subsec') * 1000 AS INTEGER)", $rest),
+            postgres: limits!(
+                "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
+                $rest
+            ),
+        }
+    };
+    ($clock:literal, $rest:literal) => {
+        concat!(
+            "SELECT account, until, reason, clock.now AS now FROM account_limit, (SELECT ",
+            $clock,
+            " AS now) AS clock WHERE until > clock.now AND until <= clock.now + $1 ",
+            $rest
         )
     };
 }
@@ -32,7 +43,8 @@ pub(crate) async fn limit(db: &mut DbConnection, limit: &NewAccountLimit) -> Sto
         "ON CONFLICT (account, agent) DO UPDATE SET until = excluded.until, reason = excluded.reason"
     );
     let now = db.now();
-    db.execute(ENDED, args![now, latest(now)]).await?;
+    db.execute(ENDED, args![now, now.saturating_add(longest())])
+        .await?;
     let wait = limit.wait.min(MAX_ACCOUNT_LIMIT).as_millis();
     let until = now.saturating_add(i64::try_from(wait).unwrap_or(i64::MAX));
     let reason = cut_middle(limit.reason.clone(), MAX_LIMIT_REASON_BYTES);
@@ -48,12 +60,11 @@ pub(crate) async fn clear(db: &mut DbConnection, account: &str) -> StoreResult<b
 }
 
 pub(crate) async fn all(db: &mut DbConnection) -> StoreResult<Vec<AccountLimit>> {
-    const ALL: Sql = limits!("ORDER BY until DESC, account LIMIT $3");
-    let now = db.now();
-    let rows = db.fetch_all(ALL, args![now, latest(now), MAX_ROWS]).await?;
+    const ALL: Sql = limits!("ORDER BY until DESC, account LIMIT $2");
+    let rows = db.fetch_all(ALL, args![longest(), MAX_ROWS]).await?;
     let mut found: Vec<AccountLimit> = Vec::new();
     for row in &rows {
-        let limit = from_row(row, now)?;
+        let limit = from_row(row)?;
         if found.iter().all(|known| known.account != limit.account) {
             found.push(limit);
         }
@@ -65,12 +76,9 @@ pub(crate) async fn of_agent(
     db: &mut DbConnection,
     agent: &str,
 ) -> StoreResult<Option<AccountLimit>> {
-    const OF_AGENT: Sql = limits!("AND agent = $3 ORDER BY until DESC LIMIT 1");
-    let now = db.now();
-    let row = db
-        .fetch_optional(OF_AGENT, args![now, latest(now), agent])
-        .await?;
-    row.map(|row| from_row(&row, now)).transpose()
+    const OF_AGENT: Sql = limits!("AND agent = $2 ORDER BY until DESC LIMIT 1");
+    let row = db.fetch_optional(OF_AGENT, args![longest(), agent]).await?;
+    row.as_ref().map(from_row).transpose()
 }
 
 pub(crate) async fn of_attempt(
@@ -78,27 +86,25 @@ pub(crate) async fn of_attempt(
     attempt: AttemptRef,
 ) -> StoreResult<Option<AccountLimit>> {
     const OF_ATTEMPT: Sql = limits!(
-        "AND account IN (SELECT account FROM model_call WHERE task_id = $3 AND attempt = $4) ",
-        "ORDER BY until LIMIT 1"
+        "AND account IN (SELECT account FROM model_call WHERE task_id = $2 AND attempt = $3) ORDER BY until LIMIT 1"
     );
-    let now = db.now();
-    let values = args![now, latest(now), attempt.task, attempt.number];
+    let values = args![longest(), attempt.task, attempt.number];
     let row = db.fetch_optional(OF_ATTEMPT, values).await?;
-    row.map(|row| from_row(&row, now)).transpose()
+    row.as_ref().map(from_row).transpose()
 }
 
-fn latest(now: i64) -> i64 {
-    let longest = i64::try_from(MAX_ACCOUNT_LIMIT.as_millis()).unwrap_or(i64::MAX);
-    now.saturating_add(longest)
+/// The longest wait, in milliseconds.
+fn longest() -> i64 {
+    i64::try_from(MAX_ACCOUNT_LIMIT.as_millis()).unwrap_or(i64::MAX)
 }
 
-fn from_row(row: &Row, now: i64) -> StoreResult<AccountLimit> {
+fn from_row(row: &Row) -> StoreResult<AccountLimit> {
     let until = row.int("until")?;
-    let remaining = u64::try_from(until.saturating_sub(now)).unwrap_or_default();
+    let remaining = until.saturating_sub(row.int("now")?);
     Ok(AccountLimit {
         account: row.text("account")?,
         until: timestamp(until),
-        remaining: Duration::from_millis(remaining),
+        remaining: Duration::from_millis(u64::try_from(remaining).unwrap_or_default()),
         reason: row.text("reason")?,
     })
 }
