@@ -14,3 +14,4 @@ mod review;
 mod schedule;
 mod sim;
 mod steering;
+mod workers;

@@ -80,6 +80,10 @@ const MIGRATIONS: &[Sql] = &[
         sqlite: include_str!("../../migrations/sqlite/0015_audit.sql"),
         postgres: include_str!("../../migrations/postgres/0015_audit.sql"),
     },
+    Sql {
+        sqlite: include_str!("../../migrations/sqlite/0016_workers.sql"),
+        postgres: include_str!("../../migrations/postgres/0016_workers.sql"),
+    },
 ];
 
 /// The objects that the newest schema has in PostgreSQL. `tests/suite/real_postgres.rs` compares them with the

@@ -18,4 +18,5 @@ mod stacks;
 mod steering;
 mod take_over;
 mod traces;
+mod workers;
 mod write;

@@ -18,6 +18,7 @@ mod stacks;
 mod steering;
 mod take_over;
 mod traces;
+mod workers;
 
 pub use approvals::Approvals;
 pub use blockers::Blockers;
@@ -37,6 +38,7 @@ pub use stacks::Stacks;
 pub use steering::Steering;
 pub use take_over::TakeOver;
 pub use traces::Traces;
+pub use workers::Workers;
 
 /// Stores tasks durably. Accepted tasks are never lost, and no task is completed twice.
 ///
@@ -74,6 +76,7 @@ pub trait TaskStore:
     + Schedules
     + TakeOver
     + Stacks
+    + Workers
 {
 }
 
@@ -94,5 +97,6 @@ impl<T> TaskStore for T where
         + Schedules
         + TakeOver
         + Stacks
+        + Workers
 {
 }
