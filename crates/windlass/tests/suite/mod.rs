@@ -75,3 +75,4 @@ mod task_harness;
 mod tasks;
 mod tmux;
 mod token;
+mod workers;
