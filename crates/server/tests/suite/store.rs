@@ -18,8 +18,9 @@ use windlass_tasks::{
     WorkerPause,
 };
 use windlass_tasks::{
-    FollowStep, NewPush, Notification, NotificationClaim, NotificationEnd, Notifications, Push,
-    PushClaim, PushEnd, PushRef, Pushes,
+    FollowStep, NewPush, NewWorker, Notification, NotificationClaim, NotificationEnd,
+    Notifications, Push, PushClaim, PushEnd, PushRef, Pushes, RegisteredWorker, WorkerId,
+    WorkerRenewal, Workers,
 };
 
 /// The kind of failure.
@@ -66,6 +67,13 @@ macro_rules! forward {
 }
 
 forward! {
+    Workers {
+        register_worker(worker: NewWorker) -> WorkerId;
+        renew_worker(id: WorkerId, running: u32) -> WorkerRenewal;
+        remove_worker(id: WorkerId) -> ();
+        workers() -> Vec<RegisteredWorker>;
+        drain_worker(id: WorkerId) -> RegisteredWorker;
+    }
     Stacks {
         dependency_changes(task: TaskId) -> Vec<DependencyChange>;
         record_base(attempt: AttemptRef, base: String, parts: Vec<BasePart>) -> ();
