@@ -42,10 +42,8 @@ impl Runner {
     pub fn next_claim(&self) -> Claim {
         Claim {
             worker: self.settings.worker.clone(),
-            project_id: None,
-            task: None,
-            kinds: Vec::new(),
             lease: self.settings.lease,
+            ..Claim::default()
         }
     }
 

@@ -17,6 +17,7 @@ mod land;
 mod lead;
 mod plan;
 mod pool;
+mod registration;
 mod result;
 mod review;
 mod runner;

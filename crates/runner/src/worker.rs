@@ -9,10 +9,13 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio_util::sync::CancellationToken;
-use windlass_tasks::{AttemptRef, ProjectId, TaskFilter, TaskId, TaskStatus, WorkerKind};
+use windlass_tasks::{
+    AttemptRef, Claim, NewWorker, ProjectId, TaskFilter, TaskId, TaskStatus, WorkerKind,
+};
 
 use crate::attempt::keep_stale_changes;
 use crate::pool::PoolPermit;
+use crate::registration::Registration;
 use crate::worker_report::WorkerReport;
 use crate::{
     AgentPoolManager, ChangeReviewer, ClaimedTask, Error, Lander, LandingListener, LandingReport,
@@ -49,6 +52,8 @@ pub struct Worker {
     pub landing_listener: Option<Arc<dyn LandingListener>>,
     /// Reviews each change after its proof.
     pub reviewer: Option<Arc<dyn ChangeReviewer>>,
+    /// The entry with which the worker registers itself. Without one it has no labels, and any agent.
+    pub entry: Option<NewWorker>,
 }
 
 impl Worker {
@@ -63,11 +68,13 @@ impl Worker {
             lander: None,
             landing_listener: None,
             reviewer: None,
+            entry: None,
         }
     }
 
     /// Runs until no task is left, with `once`, or until `stop` is cancelled. Then no further task is
     /// claimed, and running attempts get the grace period of the settings, after which they are released.
+    /// A worker that is drained claims no further task either, and returns when its attempts have ended.
     ///
     /// # Errors
     ///
@@ -75,6 +82,8 @@ impl Worker {
     /// times, otherwise until `stop` is cancelled.
     pub async fn run(&self, stop: CancellationToken) -> Result<WorkerReport, Error> {
         self.clean_up().await?;
+        let entry = self.entry.as_ref();
+        let registered = Registration::add(&self.runner, &self.pool, entry).await?;
         let mut run = WorkerRun {
             worker: self,
             stop: stop.clone(),
@@ -83,14 +92,19 @@ impl Worker {
             reclaiming: Some(self.reclaim_expired()),
             waiting: None,
             landing: None,
+            renewing: registered.as_ref().map(Registration::renew),
+            registered,
             nothing_to_land: self.lander.is_none(),
             seen: 0,
             empty: false,
             claim_errors: 0,
             report: WorkerReport::default(),
         };
-        run.run_loop().await?;
-        Ok(run.report)
+        let ended = run.run_loop().await;
+        if let Some(registered) = &run.registered {
+            registered.remove().await;
+        }
+        ended.map(|()| run.report)
     }
 
     /// Adds the tasks of schedules that are due. Cleans up after a crash: reclaims expired leases, keeps the
@@ -149,11 +163,21 @@ impl Worker {
         })
     }
 
-    fn claim(&self, slot: PoolPermit) -> BoxFuture<'static, ClaimOutcome> {
+    fn claim(
+        &self,
+        slot: PoolPermit,
+        registered: Option<&Registration>,
+    ) -> BoxFuture<'static, ClaimOutcome> {
         let runner = Arc::clone(&self.runner);
-        let mut claim = runner.next_claim();
-        claim.project_id = self.project;
-        claim.kinds.clone_from(&self.kinds);
+        let entry = self.entry.as_ref();
+        let claim = Claim {
+            project_id: self.project,
+            kinds: self.kinds.clone(),
+            worker_id: registered.map(|registered| registered.id),
+            labels: entry.map_or_else(Vec::new, |entry| entry.labels.clone()),
+            agents: entry.map(|entry| entry.agents.clone()),
+            ..runner.next_claim()
+        };
         Box::pin(async move { (runner.claim_task(claim).await, slot) })
     }
 
@@ -214,6 +238,9 @@ struct WorkerRun<'a> {
     reclaiming: Option<BoxFuture<'static, usize>>,
     waiting: Option<BoxFuture<'static, u64>>,
     landing: Option<BoxFuture<'static, LandingReports>>,
+    /// The entry of the worker, and its next renewal.
+    registered: Option<Registration>,
+    renewing: Option<BoxFuture<'static, Registration>>,
     /// The last check of the landing queues found nothing that can land now.
     nothing_to_land: bool,
     /// The last sequence number that this worker knows.
@@ -228,7 +255,7 @@ struct WorkerRun<'a> {
 impl WorkerRun<'_> {
     async fn run_loop(&mut self) -> Result<(), Error> {
         loop {
-            let stopping = self.stop.is_cancelled();
+            let stopping = self.stop.is_cancelled() || self.report.drained;
             if self.claiming.is_none() && self.running.is_empty() && self.landing.is_none() {
                 let nothing_left = self.empty && self.nothing_to_land && self.worker.once;
                 if stopping || nothing_left {
@@ -255,6 +282,7 @@ impl WorkerRun<'_> {
                     self.empty = false;
                     self.nothing_to_land = self.worker.lander.is_none();
                 }
+                renewed = take_ready(&mut self.renewing) => self.on_renewed(renewed),
                 () = self.stop.cancelled(), if !stopping => self.waiting = None,
             }
         }
@@ -265,11 +293,21 @@ impl WorkerRun<'_> {
         if self.empty {
             self.waiting = Some(self.worker.wait(self.seen));
         } else if let Some(slot) = self.worker.pool.try_acquire() {
-            self.claiming = Some(self.worker.claim(slot));
+            self.claiming = Some(self.worker.claim(slot, self.registered.as_ref()));
         } else if self.running.is_empty() {
             // Other users of the pool have all slots.
             self.waiting = Some(self.worker.pause(self.seen));
         }
+    }
+
+    fn on_renewed(&mut self, renewed: Registration) {
+        self.renewing = Some(renewed.renew());
+        if renewed.draining && !self.report.drained {
+            tracing::info!("draining: no further task is claimed");
+            self.report.drained = true;
+            self.waiting = None;
+        }
+        self.registered = Some(renewed);
     }
 
     fn on_claim(&mut self, (result, slot): ClaimOutcome) -> Result<(), Error> {

@@ -14,6 +14,8 @@ pub struct WorkerReport {
     /// ended.
     pub results: VecDeque<(TaskId, TaskResult)>,
     counts: HashMap<ResultStatus, u64>,
+    /// The worker ended because it was drained.
+    pub drained: bool,
     /// The last [`MAX_RESULTS`](Self::MAX_RESULTS) landings, in the order they ended.
     pub landings: VecDeque<LandingReport>,
 }

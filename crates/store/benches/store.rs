@@ -235,10 +235,8 @@ fn print_percentiles(what: &str, times: &mut [Duration]) {
 fn any() -> Claim {
     Claim {
         worker: "w".to_owned(),
-        project_id: None,
-        task: None,
-        kinds: Vec::new(),
         lease: Duration::from_secs(30),
+        ..Claim::default()
     }
 }
 

@@ -145,10 +145,8 @@ async fn read_read_only_file(dir: &Path) {
 fn claim() -> Claim {
     Claim {
         worker: "w".to_owned(),
-        project_id: None,
-        task: None,
-        kinds: Vec::new(),
         lease: Duration::from_secs(30),
+        ..Claim::default()
     }
 }
 

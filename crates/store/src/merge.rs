@@ -14,7 +14,8 @@ use crate::sql::Row;
 pub(crate) enum MergeInput {
     /// The only task of an `enqueue`.
     Add(Arc<Vec<NewTask>>),
-    Claim(Claim),
+    /// The claim of a worker, and the name of its machine.
+    Claim(Claim, String),
     Complete(CompletedAttempt),
 }
 
@@ -23,7 +24,7 @@ impl MergeInput {
     pub(crate) fn merges_with(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Add(_), Self::Add(_)) | (Self::Complete(_), Self::Complete(_)) => true,
-            (Self::Claim(one), Self::Claim(two)) => one == two,
+            (Self::Claim(one, at), Self::Claim(two, there)) => one == two && at == there,
             _ => false,
         }
     }

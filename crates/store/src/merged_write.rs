@@ -111,12 +111,12 @@ async fn write(
     for input in inputs {
         match &**input {
             MergeInput::Add(one) => tasks.extend(one.iter()),
-            MergeInput::Claim(claim) => claims.push(claim),
+            MergeInput::Claim(claim, machine) => claims.push((claim, machine.as_str())),
             MergeInput::Complete(attempt) => completed.push(attempt),
         }
     }
     if let Some(first) = claims.first() {
-        claim::claim_merged(db, skew, first, claims.len()).await
+        claim::claim_merged(db, skew, *first, claims.len()).await
     } else if !completed.is_empty() {
         complete::complete_merged(db, skew, &completed).await
     } else {

@@ -10,7 +10,7 @@ use sqlx::sqlite::SqliteRow;
 use windlass_tasks::{
     ApprovalId, AuditId, BlockerId, IssueId, LandingId, LandingToken, MessageId, ModelCallId,
     NotificationId, ProjectId, PushId, ReviewId, ScheduleId, StoreError, StoreResult, TaskId,
-    TokenId,
+    TokenId, WorkerId,
 };
 
 /// A statement in both dialects.
@@ -129,6 +129,7 @@ id_args![
     ScheduleId,
     TaskId,
     TokenId,
+    WorkerId,
 ];
 
 /// Returns an id, or 0 for `None`, which no record has. Statements of lists compare a filter with it.

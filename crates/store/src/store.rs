@@ -94,6 +94,11 @@ impl SqlStore {
         Ok(store)
     }
 
+    /// Returns the offset of the database's clock.
+    pub(crate) fn clock_skew(&self) -> i64 {
+        self.pools.clock_skew.get()
+    }
+
     /// Returns the machine that uses the store.
     pub(crate) fn machine(&self) -> &LocalMachine {
         &self.settings.machine

@@ -15,7 +15,7 @@ macro_rules! columns {
         "id, project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, idempotency_key, \
          attempt, tries, max_attempts, output, unverified, needs_review, tests, edits_tests, fresh, paused, target, outdated, merges, \
          land, landed_commit, landed_at, landed_by, review, branch, usage, cancel_requested, held, created_at, \
-         updated_at, completed_at, best_of, candidate_of, agent_settings, \
+         updated_at, completed_at, best_of, candidate_of, agent_settings, labels, \
          (SELECT string_agg(CAST(on_id AS TEXT), ',' ORDER BY on_id) FROM dependency WHERE task_id = task.id) AS needs"
     };
 }
@@ -66,6 +66,8 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
         kind: WorkerKind::from_name(&kind).ok_or_else(|| decode_error("kind", &kind))?,
         agent: row.opt_text("agent")?,
         agent_settings: row.opt_json("agent_settings")?,
+        needs: row.json("labels")?,
+        waiting: None,
         idempotency_key: row.opt_text("idempotency_key")?,
         attempt,
         max_attempts: row.int_as("max_attempts")?,

@@ -6,15 +6,16 @@ use serde::{Deserialize, Serialize};
 use windlass_core::{Timestamp, Usage};
 
 use crate::base::BasePart;
-use crate::id::{AttemptNumber, AttemptRef, ProjectId, TaskId};
+use crate::id::{AttemptNumber, AttemptRef, ProjectId, TaskId, WorkerId};
 use crate::proof::Proof;
 use crate::task::{Task, WorkerKind};
 
 /// The maximum number of correction rounds per attempt, in which the agent fixes failing tests.
 pub const MAX_CORRECTIONS: u32 = 3;
 
-/// A worker's request for a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A worker's request for a task. A claim that names its task takes it whatever the worker has, because a person chose
+/// the worker.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Claim {
     /// The name of the worker. It is for display only and is not authenticated.
     pub worker: String,
@@ -24,6 +25,12 @@ pub struct Claim {
     pub task: Option<TaskId>,
     /// Only tasks for these kinds of worker. Empty: any.
     pub kinds: Vec<WorkerKind>,
+    /// The entry of the worker. A draining worker claims nothing.
+    pub worker_id: Option<WorkerId>,
+    /// The labels of the worker: only tasks that need no others.
+    pub labels: Vec<String>,
+    /// Only tasks that name no agent or one of these, by its name or as `NAME/MODEL`. `None`: any.
+    pub agents: Option<Vec<String>>,
     /// How long the lease lasts without a heartbeat.
     pub lease: Duration,
 }

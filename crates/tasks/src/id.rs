@@ -77,6 +77,8 @@ ids! {
     pub struct TokenId(i64);
     /// The id of an entry of the audit log.
     pub struct AuditId(i64);
+    /// The id of a registered worker.
+    pub struct WorkerId(i64);
 }
 
 /// The error of a text that is not an id.

@@ -36,6 +36,8 @@ mod store;
 mod task;
 mod totals;
 mod verifier;
+mod waiting;
+mod worker;
 mod workspace;
 
 pub use access::{
@@ -64,7 +66,7 @@ pub use diff_lines::{DiffLines, PlacedLine, placed_lines, unquote_git_path};
 pub use id::{
     ApprovalId, AttemptNumber, AttemptRef, AuditId, BlockerId, CorrectionId, InvalidId, IssueId,
     LandingId, LandingToken, MessageId, ModelCallId, NotificationId, ProjectId, PushId, ReviewId,
-    ScheduleId, TaskId, TestResultId, TokenId,
+    ScheduleId, TaskId, TestResultId, TokenId, WorkerId,
 };
 pub use landing::{
     ClaimedLandings, Landed, Landing, LandingClaim, LandingFilter, LandingOutcome, LandingState,
@@ -97,7 +99,7 @@ pub use steering::{MAX_NOTE_BYTES, MAX_PAUSE_REASON_BYTES, TaskEdit, WorkerPause
 pub use store::{
     AccountLimits, Approvals, AttemptRecords, Blockers, EventLog, Landings, Leases, ModelCalls,
     Notifications, Projects, Pushes, Reviews, Schedules, Stacks, Steering, StoreError, StoreFuture,
-    StoreResult, TakeOver, TaskQueue, TaskStore, Traces,
+    StoreResult, TakeOver, TaskQueue, TaskStore, Traces, Workers,
 };
 pub use task::{
     ATTEMPT_LIMIT, Dependency, Enqueued, MAX_ATTEMPTS, NewTask, Task, TaskFilter, TaskStatus,
@@ -107,6 +109,11 @@ pub use totals::{HistogramCounts, LATENCY_BOUNDS_MS, LatencyHistogram, StoreTota
 pub use verifier::{
     BaseTests, Baseline, Check, CheckRequest, Obstacle, SubProject, TestPlan, TestRun, TestedPart,
     Verifier,
+};
+pub use waiting::{has_agent, waiting_reason};
+pub use worker::{
+    MAX_LABEL_BYTES, MAX_LABELS, NewWorker, RegisteredWorker, WorkerRenewal, WorkerState,
+    check_label, sorted_labels,
 };
 pub use workspace::{
     Change, Commit, FileAction, FileChange, Opened, StaleCopy, StartPoint, WorkingCopy, Workspace,

@@ -143,6 +143,12 @@ pub struct Task {
     /// Settings of the agent for this task alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_settings: Option<AgentSettings>,
+    /// The labels that a worker must have to claim the task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+    /// Why no registered worker can take the task. It is not stored: a store finds it out when the task is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<String>,
     /// Makes adding the task safe to repeat.
     pub idempotency_key: Option<String>,
     /// The number of attempts so far. While one is running, this is its number.
@@ -229,6 +235,9 @@ pub struct NewTask {
     /// Settings of the agent for this task alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_settings: Option<AgentSettings>,
+    /// The labels that a worker must have to claim the task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
     /// Makes adding the task safe to repeat.
     pub idempotency_key: Option<String>,
     /// The maximum number of attempts.
@@ -267,6 +276,7 @@ impl NewTask {
             kind: WorkerKind::default(),
             agent: None,
             agent_settings: None,
+            needs: Vec::new(),
             idempotency_key: None,
             max_attempts: MAX_ATTEMPTS,
             tests: Vec::new(),

@@ -90,10 +90,8 @@ async fn claim(times: usize) {
     for _ in 0..times {
         let claim = Claim {
             worker: "w".to_owned(),
-            project_id: None,
-            task: None,
-            kinds: Vec::new(),
             lease: std::time::Duration::from_secs(300),
+            ..Claim::default()
         };
         let claimed = store.claim(claim).await.unwrap().unwrap();
         let outcome = Outcome::Completed {

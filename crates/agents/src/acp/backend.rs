@@ -253,3 +253,15 @@ pub async fn probe(
     }
     Ok(found)
 }
+
+/// Finds the program of the agent, without starting it. The error says how to install it.
+pub fn find_program(
+    preset: Option<&'static Preset>,
+    context: &AgentContext,
+    config: &Value,
+) -> Result<String> {
+    let settings = ProgramSettings::from_value(config)?;
+    let preset = select_preset(preset, &settings)?;
+    let program = installation::find(preset.unwrap_or(&GENERIC), &settings, context)?;
+    Ok(program.path)
+}

@@ -44,7 +44,7 @@ mod tool;
 mod turn;
 mod updates;
 
-pub use backend::{AcpBackend, factory, probe};
+pub use backend::{AcpBackend, factory, find_program, probe};
 pub use preset::{LaunchConfig, LaunchContext, Preset, Quirks, UsageSource};
 pub use presets::PRESETS;
 pub use session::SessionInfo;

@@ -14,7 +14,7 @@ use super::installation::CliInstallation;
 use super::plain_text;
 use super::profile::{CliProfile, IoMode};
 use super::turn::CliTurn;
-use crate::program::{Installation, login, model_access};
+use crate::program::{Installation, find, login, model_access};
 use crate::{AgentContext, ProgramSettings};
 
 /// One agent program with its settings.
@@ -151,4 +151,14 @@ pub async fn probe(
     let found = CliInstallation::find(profile, &settings, context).await?;
     let login = login::find(profile.program, &settings, context);
     Ok(found.into_installation(profile, login))
+}
+
+/// Finds the program of the agent, without starting it. The error says how to install it.
+pub fn find_program(
+    profile: &'static CliProfile,
+    context: &AgentContext,
+    config: &Value,
+) -> Result<String> {
+    let settings = ProgramSettings::from_value(config)?;
+    find::find(profile.program, &settings, context).map(str::to_owned)
 }

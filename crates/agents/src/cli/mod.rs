@@ -29,7 +29,7 @@ mod tokens;
 pub mod transcript;
 mod turn;
 
-pub use backend::{CliBackend, factory, probe};
+pub use backend::{CliBackend, factory, find_program, probe};
 pub use gate::PermissionGate;
 pub use parser::{InteractiveParser, Parsed, Parser, TurnRequest};
 pub use profile::{CliProfile, IoMode, SessionNaming, TempFileKind, Transport};

@@ -169,6 +169,7 @@ impl About {
             kind: last.kind,
             agent: last.agent.clone(),
             agent_settings: last.agent_settings.clone(),
+            needs: last.needs.clone(),
             idempotency_key: Some(
                 format!("merge {}", commits.join(" "))
                     .chars()

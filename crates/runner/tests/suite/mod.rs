@@ -15,3 +15,4 @@ mod review;
 mod schedule;
 mod sim;
 mod steering;
+mod workers;

@@ -1,7 +1,8 @@
 //! Steering of the tasks that a caller can see.
 
 use windlass_tasks::{
-    AgentMessage, ProjectId, Schedule, StoreError, StoreResult, Task, TaskEdit, TaskId, WorkerPause,
+    AgentMessage, ProjectId, RegisteredWorker, Schedule, StoreError, StoreResult, Task, TaskEdit,
+    TaskId, WorkerId, WorkerPause,
 };
 
 use super::visible_store::VisibleStore;
@@ -40,6 +41,25 @@ impl VisibleStore {
     }
 
     /// Returns the pauses that concern the visible projects: their own, and that of all projects.
+    /// Returns the workers that may run tasks of visible projects.
+    pub(crate) async fn workers(&self) -> StoreResult<Vec<RegisteredWorker>> {
+        let mut workers = self.store.workers().await?;
+        workers.retain(|worker| worker.project_id.is_none_or(|project| self.sees(project)));
+        Ok(workers)
+    }
+
+    /// Drains a worker that runs tasks of visible projects only.
+    pub(crate) async fn drain_worker(&self, id: WorkerId) -> StoreResult<RegisteredWorker> {
+        let workers = self.store.workers().await?;
+        let found = workers.iter().find(|worker| worker.id == id);
+        match found.map(|worker| worker.project_id) {
+            Some(Some(project)) if self.sees(project) => {}
+            Some(None) if self.sees_all() => {}
+            _ => return Err(StoreError::not_found("worker", id)),
+        }
+        self.store.drain_worker(id).await
+    }
+
     pub(crate) async fn worker_pauses(&self) -> StoreResult<Vec<WorkerPause>> {
         let mut pauses = self.store.worker_pauses().await?;
         pauses.retain(|pause| pause.project_id.is_none_or(|project| self.sees(project)));

@@ -20,6 +20,7 @@ mod tasks;
 mod tokens;
 mod traces;
 mod usage;
+mod workers;
 
 pub(crate) use schema::Error;
 
@@ -75,6 +76,8 @@ fn general_routes() -> Vec<RouteRow> {
             APPROVE,
             post(steering::resume_workers),
         ),
+        ("get", "/workers", READ, get(workers::list)),
+        ("post", "/workers/{id}/drain", ADMIN, post(workers::drain)),
         ("get", "/landings", READ, get(landing::list)),
         ("get", "/schedules", READ, get(messages::schedules)),
         ("get", "/events", READ, get(events::all)),

@@ -13,7 +13,7 @@ use utoipa::OpenApi;
 use super::schema::Error;
 use super::{
     agents, approvals, audit, blockers, diff, events, health, landing, messages, records, reviews,
-    session, steering, table, tasks, tokens, traces, usage,
+    session, steering, table, tasks, tokens, traces, usage, workers,
 };
 use crate::access::RouteAccess;
 use crate::ws;
@@ -51,6 +51,8 @@ pub(super) async fn show() -> Response {
         steering::workers,
         steering::pause_workers,
         steering::resume_workers,
+        workers::list,
+        workers::drain,
         tasks::list,
         tasks::add,
         steering::bulk,

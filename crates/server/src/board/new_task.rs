@@ -39,6 +39,9 @@ pub(crate) struct NewTaskBody {
     /// The agent to use. Default: the configured one.
     #[schema(nullable = false)]
     agent: Option<String>,
+    /// Labels that a worker must have to claim the task.
+    #[serde(default)]
+    needs: Vec<String>,
     /// The kind of worker: backend, frontend or test. Default: backend.
     #[schema(nullable = false, value_type = Option<KindName>)]
     #[schemars(with = "Option<KindName>")]
@@ -157,6 +160,7 @@ impl NewTaskBody {
                 .collect(),
             kind: self.kind.unwrap_or_default(),
             agent: self.agent.filter(|agent| !agent.is_empty()),
+            needs: self.needs,
             idempotency_key: self.idempotency_key,
             max_attempts,
             tests: self.tests,

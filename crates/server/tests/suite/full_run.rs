@@ -7,10 +7,25 @@ use serde_json::{Value, json};
 use windlass_core::Usage;
 use windlass_tasks::{
     Approvals, AttemptRecords, AttemptRef, Broadcast, Claim, EventLog, Leases, NewApproval,
-    Outcome, Traces,
+    NewWorker, Outcome, ProjectId, Traces, WorkerKind, Workers,
 };
 
 use super::harness::Harness;
+
+/// Returns a worker for a project, or for all.
+pub(crate) fn worker(project_id: Option<ProjectId>) -> NewWorker {
+    NewWorker {
+        name: "build-7/42".to_owned(),
+        machine: "build-7".to_owned(),
+        version: "0.1.0".to_owned(),
+        labels: vec!["linux".to_owned()],
+        kinds: vec![WorkerKind::Backend],
+        agents: vec!["codex".to_owned()],
+        project_id,
+        lanes: 4,
+        interval: Duration::from_secs(10),
+    }
+}
 
 fn from_json<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
@@ -21,6 +36,7 @@ fn from_json<T: DeserializeOwned>(value: Value) -> T {
 pub(crate) async fn run_full_task(harness: &Harness) {
     harness.add("sell tea").await;
     let store = &harness.store;
+    store.register_worker(worker(None)).await.unwrap();
     let first = claim(harness).await;
     let blocked = Outcome::Blocked {
         question: "green or black?".to_owned(),
@@ -81,10 +97,8 @@ pub(crate) async fn run_full_task(harness: &Harness) {
 pub(crate) async fn claim(harness: &Harness) -> AttemptRef {
     let claim = Claim {
         worker: "w".to_owned(),
-        project_id: None,
-        task: None,
-        kinds: Vec::new(),
         lease: Duration::from_secs(30),
+        ..Claim::default()
     };
     let claimed = harness.store.claim(claim).await.unwrap();
     claimed.unwrap().attempt

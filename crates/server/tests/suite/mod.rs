@@ -19,4 +19,5 @@ mod reviews;
 mod session;
 mod stop;
 mod store;
+mod workers;
 mod ws;

@@ -19,8 +19,9 @@ use windlass_tasks::{
     WorkerPause,
 };
 use windlass_tasks::{
-    FollowStep, NewPush, Notification, NotificationClaim, NotificationEnd, Notifications, Push,
-    PushClaim, PushEnd, PushRef, Pushes,
+    FollowStep, NewPush, NewWorker, Notification, NotificationClaim, NotificationEnd,
+    Notifications, Push, PushClaim, PushEnd, PushRef, Pushes, RegisteredWorker, WorkerId,
+    WorkerRenewal, Workers,
 };
 
 /// The kind of failure.
@@ -73,6 +74,13 @@ forward! {
         account_limits() -> Vec<AccountLimit>;
         agent_limit(agent: String) -> Option<AccountLimit>;
         attempt_limit(attempt: AttemptRef) -> Option<AccountLimit>;
+    }
+    Workers {
+        register_worker(worker: NewWorker) -> WorkerId;
+        renew_worker(id: WorkerId, running: u32) -> WorkerRenewal;
+        remove_worker(id: WorkerId) -> ();
+        workers() -> Vec<RegisteredWorker>;
+        drain_worker(id: WorkerId) -> RegisteredWorker;
     }
     Stacks {
         dependency_changes(task: TaskId) -> Vec<DependencyChange>;

@@ -40,6 +40,7 @@ mod clocks;
 mod connections;
 mod deps;
 mod events;
+mod helpers;
 mod landings;
 mod lifecycle;
 mod model;
@@ -51,18 +52,16 @@ mod stacks;
 mod steering;
 mod take_over;
 mod user_actions;
+mod workers;
 mod writers;
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use windlass_core::{Clock, LeaseClock, SystemClock, Usage};
-use windlass_tasks::{
-    Claim, Claimed, NewProject, NewTask, Outcome, Project, StoreError, StoreResult, Task, TaskStore,
-};
+use windlass_core::{Clock, LeaseClock, SystemClock};
+use windlass_tasks::{StoreError, StoreResult, TaskStore};
 
 use crate::{ClockSkew, ManualClock};
 
@@ -181,6 +180,7 @@ macro_rules! same {
         }
     };
 }
+use helpers::{add, added, any, claimed, completed, failed, finish, project};
 use {check, same};
 
 /// A case and its name.
@@ -262,6 +262,14 @@ cases![
     schedules::paused_and_removed_schedules_add_nothing,
     take_over::message_is_delivered_once,
     take_over::person_takes_over_an_ended_task,
+    workers::worker_is_known_while_it_renews,
+    workers::killed_worker_is_lost_and_removed_later,
+    workers::worker_claims_only_what_it_has_the_labels_for,
+    workers::labels_change_neither_order_nor_dependencies,
+    workers::worker_claims_only_tasks_of_its_agents,
+    workers::waiting_task_says_what_no_worker_has,
+    workers::draining_worker_claims_nothing_more,
+    workers::many_workers_renew_at_once,
     clocks::p2_task_of_another_machine_is_reclaimed_after_one_lease,
     clocks::p8_clock_jump_loses_no_live_work,
     clocks::p8_clock_jump_does_not_delay_takeover,
@@ -335,66 +343,4 @@ where
         report.0.push((name, result));
     }
     report
-}
-
-// Helpers that most cases use.
-
-async fn project(store: &Arc<dyn TaskStore>) -> Result<Project, CaseFailure> {
-    let root = PathBuf::from("/home/me/shop");
-    let name = "shop".to_owned();
-    Ok(store.add_project(NewProject { name, root }).await?)
-}
-
-async fn add(store: &Arc<dyn TaskStore>, new: NewTask) -> Result<Task, CaseFailure> {
-    match store.enqueue(vec![new]).await?.pop() {
-        Some(added) => Ok(added.task),
-        None => fail_case("nothing was added"),
-    }
-}
-
-async fn added(store: &Arc<dyn TaskStore>) -> Result<Task, CaseFailure> {
-    let project = project(store).await?;
-    add(store, NewTask::new(project.id, "sell tea")).await
-}
-
-fn any(worker: &str) -> Claim {
-    Claim {
-        worker: worker.to_owned(),
-        project_id: None,
-        task: None,
-        kinds: Vec::new(),
-        lease: LEASE,
-    }
-}
-
-async fn claimed(store: &Arc<dyn TaskStore>) -> Result<Claimed, CaseFailure> {
-    match store.claim(any("a worker")).await? {
-        Some(claimed) => Ok(claimed),
-        None => fail_case("there was nothing to claim"),
-    }
-}
-
-fn completed() -> Outcome {
-    Outcome::Completed {
-        proof: None,
-        branch: None,
-        output: "done".to_owned(),
-    }
-}
-
-fn failed(again: bool) -> Outcome {
-    Outcome::Failed {
-        error: "it broke".to_owned(),
-        again,
-    }
-}
-
-async fn finish(
-    store: &Arc<dyn TaskStore>,
-    claimed: &Claimed,
-    outcome: Outcome,
-) -> Result<Task, CaseFailure> {
-    Ok(store
-        .finish(claimed.attempt, outcome, Usage::default())
-        .await?)
 }

@@ -1,4 +1,4 @@
-//! Adds tasks that have no dependencies and no candidates in one statement. `enqueue` has the rules.
+//! Adds tasks that have no dependencies, no candidates and need no labels in one statement. `enqueue` has the rules.
 
 use serde::Serialize;
 use windlass_tasks::{Enqueued, NewTask, StoreResult, TaskStatus};
@@ -61,7 +61,9 @@ impl<'a> NewTaskRow<'a> {
 
 /// Returns `true` if adding these tasks needs no more than one statement. Their projects and issues must exist.
 pub(crate) fn can_merge(tasks: &[NewTask]) -> bool {
-    let is_plain = |new: &NewTask| new.dependencies.is_empty() && new.best_of.is_none();
+    let is_plain = |new: &NewTask| {
+        new.dependencies.is_empty() && new.best_of.is_none() && new.needs.is_empty()
+    };
     matches!(tasks, [one] if is_plain(one))
 }
 
@@ -76,7 +78,7 @@ pub(crate) async fn add_merged(
         "changed AS (INSERT INTO task (",
         new_columns!(),
         ") SELECT project_id, issue_id, title, description, 'pending', priority, workflow_step, kind, agent, ",
-        "idempotency_key, request, max_attempts, tests, edits_tests, land, target, merges, agent_settings, now, now ",
+        "idempotency_key, request, max_attempts, tests, edits_tests, land, target, merges, agent_settings, '[]', 0, now, now ",
         "FROM clock, json_to_recordset(CAST($5 AS JSON)) AS new (project_id BIGINT, issue_id BIGINT, title TEXT, ",
         "description TEXT, priority BIGINT, workflow_step BIGINT, kind TEXT, agent TEXT, idempotency_key TEXT, ",
         "request TEXT, max_attempts BIGINT, tests TEXT, edits_tests BIGINT, land BIGINT, target TEXT, merges BIGINT, ",

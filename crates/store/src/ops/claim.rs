@@ -7,7 +7,7 @@ use windlass_tasks::{AttemptRef, Claim, Claimed, StoreResult, TaskStatus};
 use crate::connection::DbConnection;
 use crate::events::{WORKER_OF_KIND, status, status_parts};
 use crate::merge::{MergeOutput, MergedResults};
-use crate::sql::{Row, Sql, args, merged_sql, sql};
+use crate::sql::{Arg, Row, Sql, args, json, merged_sql, or_zero, sql};
 use crate::task_row::{self, columns};
 
 /// Workers of a paused project claim only a task that they name. The row of project 0 pauses all.
@@ -20,12 +20,39 @@ macro_rules! not_paused {
 /// Selects the next tasks: highest priority, then lowest step, then lowest id, among the tasks without unmet
 /// dependencies. `$kinds` is the text of the kinds. Tasks that another transaction is claiming are skipped.
 macro_rules! next_ids {
-    ($kinds:literal, $limit:literal, $($only:expr),+) => {
+    ($columns:literal, $waiting:literal, $kinds:literal, $limit:literal, $($only:expr),+) => {
         concat!(
-            "SELECT id FROM task WHERE status = 'pending' AND waiting = 0 AND paused = 0 ",
+            "SELECT ", $columns, " FROM task WHERE status = 'pending' AND ", $waiting, " AND paused = 0 ",
             "AND (", $kinds, " = '' OR ", $kinds, " LIKE '%,' || kind || ',%') ",
             $($only,)+
             " ORDER BY priority, workflow_step, id LIMIT ", $limit
+        )
+    };
+}
+
+/// Selects the next tasks that need no label. Others are not in the index that this uses.
+macro_rules! next_plain {
+    ($columns:literal, $kinds:literal, $limit:literal, $lock:literal, $($only:expr),+) => {
+        concat!(
+            next_ids!($columns, "waiting = 0 AND labels = '[]'", $kinds, $limit, $($only),+),
+            $lock
+        )
+    };
+}
+
+/// Selects the next tasks, whether they need labels of the worker or none.
+macro_rules! next_labelled {
+    ($kinds:literal, $limit:literal, $lock:literal, $has_labels:expr, $($only:expr),+) => {
+        concat!(
+            "SELECT id FROM (SELECT * FROM (",
+            next_plain!("id, priority, workflow_step", $kinds, $limit, $lock, $($only),+),
+            ") AS plain UNION ALL SELECT * FROM (",
+            next_ids!(
+                "id, priority, workflow_step",
+                "waiting IN (0, 1048576) AND labels <> '[]'", $kinds, $limit, "AND ", $has_labels, $($only),+
+            ),
+            $lock,
+            ") AS labelled) AS ready ORDER BY priority, workflow_step, id LIMIT ", $limit
         )
     };
 }
@@ -41,32 +68,143 @@ macro_rules! start {
     };
 }
 
-macro_rules! next {
-    ($($only:expr),+) => {
-        sql!(
-            start!("$1", "$2", "$4", "$5"),
-            "WHERE id = (",
-            next_ids!("$3", "1", $($only),+);
-            lock " FOR NO KEY UPDATE SKIP LOCKED";
-            ") RETURNING ",
-            columns!()
+/// Only what the worker can do: `$worker` is its id, and `$agents` a JSON array, of which an empty one stands for any agent.
+/// `$list` is this array as a table. The drain is looked up once, the agents only if the task names one.
+macro_rules! suits {
+    ($worker:literal, $agents:literal, $list:expr) => {
+        concat!(
+            "AND NOT EXISTS (SELECT 1 FROM worker WHERE worker.id = ",
+            $worker,
+            " AND worker.drain = 1) ",
+            "AND (agent IS NULL OR ",
+            $agents,
+            " = '[]' OR EXISTS (SELECT 1 FROM ",
+            $list,
+            " WHERE task.agent = has.value ",
+            "OR substr(task.agent, 1, length(has.value) + 1) = has.value || '/')) "
         )
     };
 }
 
-const CLAIM_ANY: Sql = next!(not_paused!());
-const CLAIM_IN_PROJECT: Sql = next!(not_paused!(), "AND project_id = $6");
-const CLAIM_TASK: Sql = next!("AND id = $6");
-const CLAIM_TASK_IN_PROJECT: Sql = next!("AND id = $6 AND project_id = $7");
+macro_rules! suits_sqlite {
+    ($worker:literal, $agents:literal) => {
+        suits!($worker, $agents, concat!("json_each(", $agents, ") AS has"))
+    };
+}
+
+macro_rules! suits_postgres {
+    ($worker:literal, $agents:literal) => {
+        suits!(
+            $worker,
+            $agents,
+            concat!(
+                "json_array_elements_text(CAST(",
+                $agents,
+                " AS JSON)) AS has (value)"
+            )
+        )
+    };
+}
+
+/// Only tasks of projects that a machine can reach. A machine without a name reaches all.
+macro_rules! reachable_from {
+    ($machine:literal) => {
+        concat!(
+            "AND (", $machine, " = '' OR EXISTS (SELECT 1 FROM project WHERE project.id = task.project_id ",
+            "AND (project.remote IS NOT NULL OR (SELECT count(*) FROM checkout WHERE checkout.project_id = project.id ",
+            "AND checkout.machine IN (", $machine, ", '')) > 0))) "
+        )
+    };
+}
+
+/// The labels that a task needs are among those of the worker, a JSON array.
+macro_rules! has_labels_sqlite {
+    ($labels:literal) => {
+        concat!(
+            "NOT EXISTS (SELECT 1 FROM json_each(task.labels) AS need ",
+            "WHERE need.value NOT IN (SELECT has.value FROM json_each(",
+            $labels,
+            ") AS has)) "
+        )
+    };
+}
+
+macro_rules! has_labels_postgres {
+    ($labels:literal) => {
+        concat!("CAST(labels AS JSONB) <@ CAST(", $labels, " AS JSONB) ")
+    };
+}
+
+macro_rules! next {
+    (sqlite $sqlite:expr; postgres $postgres:expr) => {
+        Sql {
+            sqlite: concat!(
+                start!("$1", "$2", "$4", "$5"), "WHERE id = (", $sqlite, ") RETURNING ", columns!()
+            ),
+            postgres: concat!(
+                start!("$1", "$2", "$4", "$5"), "WHERE id = (", $postgres, ") RETURNING ", columns!()
+            ),
+        }
+    };
+    (named $only:literal) => {
+        next!(
+            sqlite next_ids!("id", "waiting IN (0, 1048576)", "$3", "1", $only);
+            postgres concat!(
+                next_ids!("id", "waiting IN (0, 1048576)", "$3", "1", $only),
+                " FOR NO KEY UPDATE SKIP LOCKED"
+            )
+        )
+    };
+    (plain $only:expr) => {
+        next!(
+            sqlite next_plain!("id", "$3", "1", "", not_paused!(), suits_sqlite!("$6", "$7"), $only);
+            postgres next_plain!(
+                "id", "$3", "1", " FOR NO KEY UPDATE SKIP LOCKED",
+                not_paused!(), suits_postgres!("$6", "$7"), $only
+            )
+        )
+    };
+    (labelled $labels:literal, $only:expr) => {
+        next!(
+            sqlite next_labelled!(
+                "$3", "1", "", has_labels_sqlite!($labels),
+                not_paused!(), suits_sqlite!("$6", "$7"), $only
+            );
+            postgres next_labelled!(
+                "$3", "1", " FOR NO KEY UPDATE SKIP LOCKED", has_labels_postgres!($labels),
+                not_paused!(), suits_postgres!("$6", "$7"), $only
+            )
+        )
+    };
+}
+
+const CLAIM_TASK: Sql = next!(named "AND id = $6");
+const CLAIM_TASK_IN_PROJECT: Sql = next!(named "AND id = $6 AND project_id = $7");
+const CLAIM_ANY: Sql = next!(plain reachable_from!("$8"));
+const CLAIM_IN_PROJECT: Sql = next!(plain "AND project_id = $8");
+const CLAIM_LABELLED: Sql = next!(labelled "$9", reachable_from!("$8"));
+const CLAIM_LABELLED_IN_PROJECT: Sql = next!(labelled "$9", "AND project_id = $8");
 
 /// Claims several tasks.
 macro_rules! next_merged {
-    ($($only:expr),+) => {
+    (plain $only:expr) => {
+        next_merged!(next_plain!(
+            "id", "$7", "$10", " FOR NO KEY UPDATE SKIP LOCKED",
+            not_paused!(), suits_postgres!("$11", "$12"), $only
+        ))
+    };
+    (labelled $labels:literal, $only:expr) => {
+        next_merged!(next_labelled!(
+            "$7", "$10", " FOR NO KEY UPDATE SKIP LOCKED", has_labels_postgres!($labels),
+            not_paused!(), suits_postgres!("$11", "$12"), $only
+        ))
+    };
+    ($picked:expr) => {
         merged_sql!(
             synchronous_commit "off";
             "picked AS MATERIALIZED (",
-            next_ids!("$7", "$10", $($only),+),
-            " FOR NO KEY UPDATE SKIP LOCKED), changed AS (",
+            $picked,
+            "), changed AS (",
             start!("clock.now", "$5", "$6", "$8"),
             "FROM picked, clock WHERE task.id = picked.id RETURNING task.*), ",
             "opened AS (INSERT INTO attempt (task_id, number, worker, started_at) ",
@@ -75,8 +213,13 @@ macro_rules! next_merged {
     };
 }
 
-const CLAIM_MERGED: Sql = next_merged!(not_paused!());
-const CLAIM_MERGED_IN_PROJECT: Sql = next_merged!(not_paused!(), "AND project_id = $11");
+const MERGED_ANY: Sql = next_merged!(plain reachable_from!("$13"));
+const MERGED_IN_PROJECT: Sql = next_merged!(plain "AND project_id = $13");
+const MERGED_LABELLED: Sql = next_merged!(labelled "$14", reachable_from!("$13"));
+const MERGED_LABELLED_IN_PROJECT: Sql = next_merged!(labelled "$14", "AND project_id = $13");
+
+/// What a task that needs labels has in `waiting` in addition to its unmet dependencies. The statements have it as a literal.
+pub(crate) const WAITS_FOR_LABELS: i64 = 1_048_576;
 
 /// Minimum and maximum duration of a lease.
 const LEASE_RANGE: (Duration, Duration) =
@@ -98,17 +241,37 @@ fn kinds_text(claim: &Claim) -> String {
     }
 }
 
-pub(crate) async fn claim(db: &mut DbConnection, claim: &Claim) -> StoreResult<Option<Claimed>> {
+/// Returns the arguments of `suits!`, the project or the machine, and the labels. A project that the worker names is one that
+/// it can reach.
+fn suits_args(claim: &Claim, machine: &str) -> StoreResult<Vec<Arg>> {
+    let agents = match claim.agents.as_deref() {
+        None => "[]".to_owned(),
+        // No task names an empty agent.
+        Some([]) => "[\"\"]".to_owned(),
+        Some(agents) => json(&agents)?,
+    };
+    let mut values = args![or_zero(claim.worker_id), agents];
+    match claim.project_id {
+        Some(project) => values.extend(args![project]),
+        None => values.extend(args![machine]),
+    }
+    if !claim.labels.is_empty() {
+        values.extend(args![json(&claim.labels)?]);
+    }
+    Ok(values)
+}
+
+/// Claims the next task for a worker on a machine.
+pub(crate) async fn claim(
+    db: &mut DbConnection,
+    claim: &Claim,
+    machine: &str,
+) -> StoreResult<Option<Claimed>> {
     let kinds = kinds_text(claim);
     let lease = millis(claim.lease);
     let time = db.lease_time();
     let mut values = args![db.now(), lease, kinds, time.now + lease, time.clock];
     let next = match (claim.task, claim.project_id) {
-        (None, None) => CLAIM_ANY,
-        (None, Some(project)) => {
-            values.extend(args![project]);
-            CLAIM_IN_PROJECT
-        }
         (Some(task), None) => {
             values.extend(args![task]);
             CLAIM_TASK
@@ -116,6 +279,15 @@ pub(crate) async fn claim(db: &mut DbConnection, claim: &Claim) -> StoreResult<O
         (Some(task), Some(project)) => {
             values.extend(args![task, project]);
             CLAIM_TASK_IN_PROJECT
+        }
+        (None, project) => {
+            values.extend(suits_args(claim, machine)?);
+            match (project.is_some(), claim.labels.is_empty()) {
+                (false, true) => CLAIM_ANY,
+                (true, true) => CLAIM_IN_PROJECT,
+                (false, false) => CLAIM_LABELLED,
+                (true, false) => CLAIM_LABELLED_IN_PROJECT,
+            }
         }
     };
     let rows = db.fetch_returning(next, values).await?;
@@ -142,7 +314,7 @@ fn claimed(row: &Row) -> StoreResult<Claimed> {
 pub(crate) async fn claim_merged(
     db: &mut DbConnection,
     skew: i64,
-    claim: &Claim,
+    (claim, machine): (&Claim, &str),
     count: usize,
 ) -> StoreResult<MergedResults> {
     let [before, between, after] = status_parts(TaskStatus::InProgress, WORKER_OF_KIND)?;
@@ -156,12 +328,12 @@ pub(crate) async fn claim_merged(
         claim.worker.as_str(),
         limit
     ]);
-    let next = match claim.project_id {
-        None => CLAIM_MERGED,
-        Some(project) => {
-            values.extend(args![project]);
-            CLAIM_MERGED_IN_PROJECT
-        }
+    values.extend(suits_args(claim, machine)?);
+    let next = match (claim.project_id.is_some(), claim.labels.is_empty()) {
+        (false, true) => MERGED_ANY,
+        (true, true) => MERGED_IN_PROJECT,
+        (false, false) => MERGED_LABELLED,
+        (true, false) => MERGED_LABELLED_IN_PROJECT,
     };
     let rows = db.fetch_returning(next, values).await?;
     let found = rows.iter().map(claimed);

@@ -3,6 +3,7 @@
 use windlass_tasks::{StoreResult, TaskId, TaskStatus};
 
 use super::candidates;
+use super::claim::WAITS_FOR_LABELS;
 use crate::connection::DbConnection;
 use crate::events::status;
 use crate::sql::{Sql, args, sql};
@@ -56,7 +57,12 @@ async fn update_waiting(db: &mut DbConnection, id: TaskId) -> StoreResult<bool> 
         return Ok(false);
     }
     let (unmet, reason) = unmet_dependencies(db, id).await?;
-    let waiting = unmet + candidates::unfinished(db, &task).await?;
+    let labels = if task.needs.is_empty() {
+        0
+    } else {
+        WAITS_FOR_LABELS
+    };
+    let waiting = unmet + candidates::unfinished(db, &task).await? + labels;
     let now = db.now();
     match reason {
         Some(reason) if is_pending => {

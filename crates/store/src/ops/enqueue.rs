@@ -1,9 +1,10 @@
 //! Adds tasks: all or none, and one task per idempotency key.
 
 use windlass_tasks::{
-    Dependency, Enqueued, NewTask, StoreError, StoreResult, Task, TaskId, TaskStatus,
+    Dependency, Enqueued, NewTask, StoreError, StoreResult, Task, TaskId, TaskStatus, sorted_labels,
 };
 
+use super::claim::WAITS_FOR_LABELS;
 use super::{candidates, dependents, projects};
 use crate::connection::DbConnection;
 use crate::events::status;
@@ -88,7 +89,7 @@ async fn check_parents(db: &mut DbConnection, new: &NewTask) -> StoreResult<()> 
 macro_rules! new_columns {
     () => {
         "project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, idempotency_key, wish, \
-         max_attempts, tests, edits_tests, land, target, merges, agent_settings, created_at, updated_at"
+         max_attempts, tests, edits_tests, land, target, merges, agent_settings, labels, waiting, created_at, updated_at"
     };
 }
 
@@ -99,7 +100,7 @@ async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
         "INSERT INTO task (",
         new_columns!(),
         ") ",
-        "VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18) ",
+        "VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20) ",
         "ON CONFLICT (idempotency_key) DO NOTHING RETURNING ",
         columns!()
     );
@@ -127,6 +128,12 @@ async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
         new.target.as_deref(),
         new.merges,
         settings.as_deref(),
+        labels_json(new)?,
+        if new.needs.is_empty() {
+            0
+        } else {
+            WAITS_FOR_LABELS
+        },
         db.now(),
     ];
     match db.fetch_returning(ADD, values).await?.first() {
@@ -136,6 +143,11 @@ async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
         }),
         None => find_by_key(db, new, request.as_deref()).await,
     }
+}
+
+/// Returns what a task needs as a JSON array.
+fn labels_json(new: &NewTask) -> StoreResult<String> {
+    json(&sorted_labels(&new.needs).map_err(StoreError::Refused)?)
 }
 
 /// Returns the existing task with this idempotency key, if it was requested with the same content.

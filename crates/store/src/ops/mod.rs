@@ -37,3 +37,4 @@ pub(crate) mod take_over;
 pub(crate) mod tasks;
 pub(crate) mod totals;
 pub(crate) mod traces;
+pub(crate) mod workers;

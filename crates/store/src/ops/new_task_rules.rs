@@ -1,6 +1,6 @@
 //! The rules for a new task that can be checked without reading the store.
 
-use windlass_tasks::{ATTEMPT_LIMIT, Dependency, NewTask, StoreError, StoreResult};
+use windlass_tasks::{ATTEMPT_LIMIT, Dependency, NewTask, StoreError, StoreResult, sorted_labels};
 
 use super::candidates;
 
@@ -46,6 +46,9 @@ fn rejected<T>(why: String) -> StoreResult<T> {
 
 fn check_one(task: &NewTask, batch: usize) -> StoreResult<()> {
     check_texts(task)?;
+    if let Err(problem) = sorted_labels(&task.needs) {
+        return rejected(format!("what {:?} needs: {problem}", task.title));
+    }
     check_numbers(task)?;
     check_dependencies(task, batch)
 }
@@ -223,6 +226,7 @@ mod tests {
         assert!(with(|task| task.dependencies = vec![Dependency::Sibling(1)]).contains("batch"));
         assert!(with(|task| task.description = "x".repeat(2 << 20)).contains("description"));
         assert!(with(|task| task.idempotency_key = Some(String::new())).contains("key"));
+        assert!(with(|task| task.needs = vec!["A B".to_owned()]).contains("lowercase"));
         assert_eq!(check(&[NewTask::new(ProjectId::from(1), "a task")]), Ok(()));
     }
 }

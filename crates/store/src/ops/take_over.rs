@@ -139,7 +139,7 @@ pub(crate) async fn take_over(db: &mut DbConnection, claimed: &Claim) -> StoreRe
         _ => tasks::reset_to_pending(db, &task, true).await?,
     }
     db.execute(UNPAUSE, args![id]).await?;
-    match claim::claim(db, claimed).await? {
+    match claim::claim(db, claimed, "").await? {
         Some(claimed) => Ok(claimed),
         // Everything above is rolled back.
         None => Err(StoreError::Refused(format!(

@@ -13,11 +13,19 @@ const TASKS: Sql = sql!("SELECT status AS name, count(*) AS n FROM task GROUP BY
 const ATTEMPTS: Sql = sql!(
     "SELECT coalesce(ended, 'open') AS name, count(*) AS n FROM attempt GROUP BY coalesce(ended, 'open')"
 );
+/// The time since the oldest task that can be claimed changed. Both parts have an index.
+macro_rules! oldest {
+    ($now:literal) => {
+        concat!(
+            "SELECT ", $now, " - min(at) AS n FROM (SELECT min(updated_at) AS at FROM task WHERE status = 'pending' ",
+            "AND waiting = 0 AND paused = 0 UNION ALL SELECT min(updated_at) FROM task WHERE status = 'pending' ",
+            "AND labels <> '[]' AND waiting = 1048576 AND paused = 0) AS ready"
+        )
+    };
+}
 const OLDEST: Sql = Sql {
-    sqlite: "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) - min(updated_at) AS n FROM task \
-             WHERE status = 'pending' AND waiting = 0 AND paused = 0",
-    postgres: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) - min(updated_at) AS n FROM task \
-               WHERE status = 'pending' AND waiting = 0 AND paused = 0",
+    sqlite: oldest!("CAST(unixepoch('subsec') * 1000 AS INTEGER)"),
+    postgres: oldest!("CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"),
 };
 const BLOCKERS: Sql = sql!("SELECT count(*) AS n FROM blocker WHERE answered_at IS NULL");
 const APPROVALS: Sql = sql!("SELECT count(*) AS n FROM approval WHERE decided_at IS NULL");

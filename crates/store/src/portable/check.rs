@@ -75,7 +75,7 @@ const RULES: &[(&str, Sql)] = &[
         sql!(
             "SELECT 'task ' || task.id AS id FROM task JOIN dependency ON task_id = task.id ",
             "JOIN task AS other ON other.id = on_id ",
-            "WHERE task.status = 'pending' AND task.waiting = 0 AND other.status <> 'completed'"
+            "WHERE task.status = 'pending' AND task.waiting IN (0, 1048576) AND other.status <> 'completed'"
         ),
     ),
     (

@@ -81,6 +81,10 @@ const MIGRATIONS: &[Sql] = &[
         postgres: include_str!("../../migrations/postgres/0015_audit.sql"),
     },
     Sql {
+        sqlite: include_str!("../../migrations/sqlite/0016_workers.sql"),
+        postgres: include_str!("../../migrations/postgres/0016_workers.sql"),
+    },
+    Sql {
         sqlite: include_str!("../../migrations/sqlite/0017_account_limit.sql"),
         postgres: include_str!("../../migrations/postgres/0017_account_limit.sql"),
     },

@@ -39,19 +39,21 @@ fn undo_claim(claimed: Option<Claimed>) -> Option<Box<dyn WriteJob>> {
 impl Leases for SqlStore {
     fn claim(&self, claim: Claim) -> StoreFuture<'_, Option<Claimed>> {
         let options = relaxed(stages!("claiming a task"));
+        let machine = &self.machine().name;
         let extras = WriteExtras {
             undo: Some(undo_claim),
             merge: claim.task.is_none().then(|| Mergeable {
-                input: Arc::new(MergeInput::Claim(claim.clone())),
+                input: Arc::new(MergeInput::Claim(claim.clone(), machine.clone())),
                 output: |output| match output {
                     MergeOutput::Claimed(claimed) => Some(claimed),
                     _ => None,
                 },
             }),
         };
+        let args = (claim, machine.clone());
         self.write_with(
             options,
-            operation!(|db, claim| claim::claim(db, &claim)),
+            operation!(|db, args| claim::claim(db, &args.0, &args.1)),
             extras,
         )
     }

@@ -19,4 +19,5 @@ mod stacks;
 mod steering;
 mod take_over;
 mod traces;
+mod workers;
 mod write;

@@ -6,7 +6,7 @@ use windlass_tasks::{Enqueued, NewTask, StoreFuture, Task, TaskFilter, TaskId, T
 
 use super::write::{durable, operation, ready_error};
 use crate::merge::{MergeInput, MergeOutput, Mergeable};
-use crate::ops::{add_merged, enqueue, new_task_rules, tasks};
+use crate::ops::{add_merged, enqueue, new_task_rules, tasks, workers};
 use crate::store::{SqlStore, WriteExtras};
 use crate::task_row;
 use crate::write_job::stages;
@@ -50,14 +50,24 @@ impl TaskQueue for SqlStore {
     }
 
     fn task(&self, id: TaskId) -> StoreFuture<'_, Task> {
+        let skew = self.clock_skew();
         self.read("reading a task", move |db| {
-            Box::pin(async move { Ok(task_row::get(db, id).await?.task) })
+            Box::pin(async move {
+                let mut task = task_row::get(db, id).await?.task;
+                workers::explain_waiting(db, skew, std::slice::from_mut(&mut task)).await?;
+                Ok(task)
+            })
         })
     }
 
     fn tasks(&self, filter: TaskFilter) -> StoreFuture<'_, Vec<Task>> {
+        let skew = self.clock_skew();
         self.read("listing tasks", move |db| {
-            Box::pin(async move { tasks::list(db, &filter).await })
+            Box::pin(async move {
+                let mut tasks = tasks::list(db, &filter).await?;
+                workers::explain_waiting(db, skew, &mut tasks).await?;
+                Ok(tasks)
+            })
         })
     }
 

@@ -17,10 +17,8 @@ fn short_timeouts() -> StoreSettings {
 fn claim() -> Claim {
     Claim {
         worker: "w".to_owned(),
-        project_id: None,
-        task: None,
-        kinds: Vec::new(),
         lease: Duration::from_secs(30),
+        ..Claim::default()
     }
 }
 

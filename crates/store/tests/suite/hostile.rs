@@ -191,6 +191,7 @@ mod real_postgres {
             include_str!("../../migrations/postgres/0013_model_call.sql"),
             include_str!("../../migrations/postgres/0014_checkouts.sql"),
             include_str!("../../migrations/postgres/0015_audit.sql"),
+            include_str!("../../migrations/postgres/0016_workers.sql"),
             include_str!("../../migrations/postgres/0017_account_limit.sql"),
         ] {
             sqlx::raw_sql(batch).execute(&mut connection).await.unwrap();

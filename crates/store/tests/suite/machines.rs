@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use windlass_store::{LocalMachine, StoreSettings, open_with};
 use windlass_tasks::{
-    NewProject, NewTask, Project, ProjectCheckout, ProjectIdentity, StoreError, TaskStore,
+    Claim, NewProject, NewTask, NewWorker, Project, ProjectCheckout, ProjectIdentity, StoreError,
+    TaskStore,
 };
 
 use super::cluster::Cluster;
@@ -89,8 +91,49 @@ async fn exercise(url: &str) {
     let refused = one.remove_project(shop.id).await;
     assert!(matches!(refused, Err(StoreError::Refused(_))));
     two.remove_project(added.id).await.unwrap();
+    reachable_projects_are_claimed(&one, &two, (&shop, &theirs)).await;
     let gone = one.project(added.id).await;
     assert!(matches!(gone, Err(StoreError::NotFound { .. })));
+}
+
+/// A worker for all projects claims the tasks of those that its machine can reach: by a checkout, or by a remote.
+async fn reachable_projects_are_claimed(
+    one: &Arc<dyn TaskStore>,
+    two: &Arc<dyn TaskStore>,
+    (shared, theirs): (&Project, &Project),
+) {
+    let claim = |project_id| Claim {
+        project_id,
+        lease: Duration::from_secs(30),
+        ..Claim::default()
+    };
+    let first = two.claim(claim(None)).await.unwrap().unwrap();
+    assert_eq!(first.task.project_id, shared.id, "it has a remote");
+    let added = one.enqueue(vec![NewTask::new(theirs.id, "only on two")]);
+    let added = added.await.unwrap().remove(0).task.id;
+    let new = NewWorker {
+        name: "w".to_owned(),
+        machine: "one".to_owned(),
+        version: "0.1.0".to_owned(),
+        labels: Vec::new(),
+        kinds: Vec::new(),
+        agents: Vec::new(),
+        project_id: None,
+        lanes: 1,
+        interval: Duration::from_secs(10),
+    };
+    let worker = one.register_worker(new.clone()).await.unwrap();
+    let reason = one.task(added).await.unwrap().waiting.unwrap_or_default();
+    assert!(reason.contains("checkout or a remote"), "{reason:?}");
+    assert_eq!(one.claim(claim(None)).await.unwrap(), None);
+    let machine = "two".to_owned();
+    two.register_worker(NewWorker { machine, ..new })
+        .await
+        .unwrap();
+    assert_eq!(one.task(added).await.unwrap().waiting, None);
+    let claimed = two.claim(claim(None)).await.unwrap().unwrap();
+    assert_eq!(claimed.task.id, added);
+    one.remove_worker(worker).await.unwrap();
 }
 
 fn run<F: Future>(test: F) -> F::Output {

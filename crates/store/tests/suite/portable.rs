@@ -54,10 +54,8 @@ async fn fill(url: &str, tasks: usize) {
     for number in 0..6 {
         let claim = Claim {
             worker: "worker".to_owned(),
-            project_id: None,
-            task: None,
-            kinds: Vec::new(),
             lease,
+            ..Claim::default()
         };
         let claimed = store.tasks.claim(claim).await.unwrap().unwrap();
         let outcome = match number {

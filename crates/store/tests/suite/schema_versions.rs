@@ -7,8 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sqlx::ConnectOptions as _;
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteConnectOptions;
 use windlass_store::{ManualClock, StoreSettings, open_with};
-use windlass_tasks::{Claim, EventFilter, TaskFilter, TaskStatus};
+use windlass_tasks::{Claim, EventFilter, NewProject, NewTask, TaskFilter, TaskStatus};
 
 fn run<F: Future>(test: F) -> F::Output {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
@@ -23,10 +26,8 @@ fn url(dir: &Path) -> String {
 fn claim() -> Claim {
     Claim {
         worker: "w".to_owned(),
-        project_id: None,
-        task: None,
-        kinds: Vec::new(),
         lease: Duration::from_secs(30),
+        ..Claim::default()
     }
 }
 
@@ -81,4 +82,46 @@ async fn check_fixture(dir: &Path) {
         .unwrap();
     let claimed = store.claim(claim()).await.unwrap().unwrap();
     assert_eq!(claimed.task.id, answered.id);
+}
+
+/// A program from before labels that is still running selects tasks with this condition.
+#[test]
+fn older_program_passes_over_tasks_that_need_labels() {
+    const READY: &str =
+        "SELECT title FROM task WHERE status = 'pending' AND waiting = 0 AND paused = 0";
+    run(async {
+        let dir = tempfile::tempdir().unwrap();
+        let store = windlass_store::open(&url(dir.path())).await.unwrap();
+        let project = NewProject {
+            name: "shop".to_owned(),
+            root: "/home/me/shop".into(),
+        };
+        let id = store.add_project(project).await.unwrap().id;
+        let labelled = NewTask {
+            needs: vec!["gpu".to_owned()],
+            ..NewTask::new(id, "labelled")
+        };
+        let added = store
+            .enqueue(vec![labelled, NewTask::new(id, "plain")])
+            .await;
+        let labelled = added.unwrap().remove(0).task.id;
+        let options = SqliteConnectOptions::new().filename(dir.path().join("windlass.db"));
+        let mut older = options.connect().await.unwrap();
+        let rows = sqlx::query(READY).fetch_all(&mut older).await.unwrap();
+        let titles: Vec<String> = rows.iter().map(|row| row.get("title")).collect();
+        assert_eq!(titles, ["plain"]);
+
+        // What it wrote when it completed a dependency does not hide the task from newer programs.
+        let reset = sqlx::query("UPDATE task SET waiting = 0");
+        reset.execute(&mut older).await.unwrap();
+        let first = store.claim(claim()).await.unwrap().unwrap();
+        assert_eq!(first.task.title, "plain");
+        assert_eq!(store.claim(claim()).await.unwrap(), None);
+        let with_label = Claim {
+            labels: vec!["gpu".to_owned()],
+            ..claim()
+        };
+        let claimed = store.claim(with_label).await.unwrap().unwrap();
+        assert_eq!(claimed.task.id, labelled);
+    });
 }

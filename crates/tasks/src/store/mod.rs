@@ -19,6 +19,7 @@ mod stacks;
 mod steering;
 mod take_over;
 mod traces;
+mod workers;
 
 pub use account_limits::AccountLimits;
 pub use approvals::Approvals;
@@ -39,6 +40,7 @@ pub use stacks::Stacks;
 pub use steering::Steering;
 pub use take_over::TakeOver;
 pub use traces::Traces;
+pub use workers::Workers;
 
 /// Stores tasks durably. Accepted tasks are never lost, and no task is completed twice.
 ///
@@ -77,6 +79,7 @@ pub trait TaskStore:
     + TakeOver
     + Stacks
     + AccountLimits
+    + Workers
 {
 }
 
@@ -98,5 +101,6 @@ impl<T> TaskStore for T where
         + TakeOver
         + Stacks
         + AccountLimits
+        + Workers
 {
 }

@@ -177,6 +177,21 @@ pub(super) async fn check_installed(app: &App<'_>, agent: &AgentConfig) -> Resul
     Ok(())
 }
 
+/// Returns `true` if the program of an agent is found, without starting it. Agents without a program always are.
+pub(super) fn is_installed(app: &App<'_>, agent: &AgentConfig) -> bool {
+    let Ok(context) = &app.machine else {
+        return true;
+    };
+    let is_acp = agent.settings.transport.as_deref() == Some("acp");
+    if let Some(profile) = cli::profile(&agent.backend).filter(|_| !is_acp) {
+        return cli::find_program(profile, context, &agent.table()).is_ok();
+    }
+    match (acp::preset(&agent.backend), agent.backend.as_str()) {
+        (None, backend) if backend != "acp" => true,
+        (preset, _) => acp::find_program(preset, context, &agent.table()).is_ok(),
+    }
+}
+
 /// Returns the kind of a composite.
 fn kind(agent: &AgentConfig) -> Option<&'static str> {
     match agent.composite.as_ref()?.kind? {

@@ -13,7 +13,7 @@ use super::task::person;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Each request that may change something has an entry, each refused one, and each command that changes \
-    tokens. Commands that change tasks use the store directly and have none."
+    tokens or drains a worker. Commands that change tasks use the store directly and have none."
 )]
 pub(super) struct Audit {
     /// Only entries of this token's name; owner for the server's own token

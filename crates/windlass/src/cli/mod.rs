@@ -67,6 +67,9 @@ mod turn_printer;
 mod usage;
 mod verify;
 mod worker;
+mod worker_agents;
+mod worker_args;
+mod worker_list;
 mod worker_pause;
 
 use std::path::PathBuf;

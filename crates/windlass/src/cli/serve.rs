@@ -23,7 +23,7 @@ use super::outbox::Outbox;
 use super::queue::ProjectQueue;
 use super::repository::repository;
 use super::task_runtime::{TaskRuntime, test_settings};
-use super::worker::WorkerArgs;
+use super::worker_args::WorkerArgs;
 use crate::agent_catalog::AgentCatalog;
 
 #[derive(Debug, Args)]
@@ -63,7 +63,7 @@ impl Serve {
         let task_runtime =
             TaskRuntime::for_store(app, &queue, test_settings(&queue.config)).await?;
         let agents = self.worker_args.catalog(app).await?;
-        let worker = self.worker(app, &queue, &task_runtime, agents.clone());
+        let worker = self.worker(app, &queue, &task_runtime, agents.clone())?;
         // Dropped at the end, which removes the working directories of the requests.
         let request_dirs = models::request_dirs(app)?;
         let mut limits = ServerLimits::default();
@@ -134,16 +134,17 @@ impl Serve {
         queue: &ProjectQueue,
         task_runtime: &TaskRuntime,
         agents: AgentCatalog,
-    ) -> Option<windlass_runner::Worker> {
+    ) -> Result<Option<windlass_runner::Worker>, CliError> {
         if self.no_worker || repository(&queue.project.root).is_err() {
-            return None;
+            return Ok(None);
         }
         if let Err(error) = agents.find(None) {
             app.console
                 .notice(&format!("tasks that name no agent will fail: {error}"));
         }
         let scope = (&queue.queue, self.worker_args.only(&queue.project));
-        Some(self.worker_args.worker(app, scope, task_runtime, agents))
+        let worker = self.worker_args.worker(app, scope, task_runtime, agents)?;
+        Ok(Some(worker))
     }
 
     fn print_ready(
@@ -169,13 +170,19 @@ impl Serve {
     }
 }
 
-/// Runs the worker until it is stopped; without a worker, waits for the stop.
+/// Runs the worker until it is stopped. Without a worker, or when it was drained, waits for the stop.
 async fn run_worker(
     worker: Option<windlass_runner::Worker>,
     stop: CancellationToken,
 ) -> Result<WorkerReport, windlass_runner::Error> {
     match worker {
-        Some(worker) => worker.run(stop).await,
+        Some(worker) => {
+            let report = worker.run(stop.clone()).await?;
+            if report.drained {
+                stop.cancelled().await;
+            }
+            Ok(report)
+        }
         None => {
             stop.cancelled().await;
             Ok(WorkerReport::default())

@@ -1,163 +1,34 @@
 //! `windlass worker`: claims tasks from the store and runs them.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::sync::Arc;
 
 use clap::Args;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use windlass_runner::{
-    AgentPoolManager, ChangeReviewer, LandingListener, LandingReport, LandingResult, ResultStatus,
-    TaskResult, WorkerReport,
+use windlass_core::{Clock, SystemClock};
+use windlass_runner::{LandingReport, LandingResult, ResultStatus, TaskResult, WorkerReport};
+use windlass_tasks::{
+    NewWorker, Project, ProjectId, Task, TaskFilter, TaskId, TaskStatus, TaskStore, WorkerId,
+    waiting_reason,
 };
-use windlass_tasks::{Project, ProjectId, TaskFilter, TaskId, TaskStatus, TaskStore, WorkerKind};
 
 use super::app::App;
 use super::console::QUIET;
-use super::default_agent;
 use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
 use super::outbox::Outbox;
-use super::progress::ProgressPrinter;
 use super::queue::{OpenQueue, ProjectQueue};
 use super::repository::repository;
-use super::review::ReviewingAgent;
-use super::task_runtime::{TaskRuntime, runner_settings, test_settings};
-use super::worker_pause::{self, PauseCommand};
-use crate::agent_catalog::AgentCatalog;
-
-/// Flags shared by `windlass worker` and `windlass serve`.
-#[derive(Debug, Args)]
-pub(super) struct WorkerArgs {
-    /// Maximum number of concurrent tasks (default: worker.concurrency)
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
-    concurrency: Option<u16>,
-    /// Agent for tasks that name none (default: the configured agent, else anthropic if ANTHROPIC_API_KEY is set)
-    #[arg(short, long, value_name = "NAME")]
-    agent: Option<String>,
-    /// Run tasks of all projects in the store; each needs a checkout on this machine or a remote
-    #[arg(long)]
-    all: bool,
-    /// Run only tasks of this kind: backend, frontend or test (repeatable)
-    #[arg(long, value_name = "KIND", value_parser = super::task::kind)]
-    kind: Vec<WorkerKind>,
-}
-
-impl WorkerArgs {
-    /// Returns the agents, with the default for tasks that name none. If no default is configured, it is Anthropic's
-    /// model if ANTHROPIC_API_KEY is set, otherwise the first agent that is installed.
-    pub(super) async fn catalog(&self, app: &App<'_>) -> Result<AgentCatalog, CliError> {
-        let config = app.config()?;
-        let has_key = || {
-            let key = OsStr::new("ANTHROPIC_API_KEY");
-            let key = app.inputs.environment.get(key);
-            key.is_some_and(|key| !key.is_empty())
-        };
-        let default = self.agent.clone().or_else(|| {
-            let is_unset = config.default_agent.is_none();
-            (is_unset && has_key()).then(|| "anthropic".to_owned())
-        });
-        let default = default_agent::choose(app, default.as_deref()).await?;
-        Ok(app.catalog()?.with_default(default))
-    }
-
-    /// Reports a missing default agent now, not once for each task. It is an error if it is named, or if a waiting task
-    /// needs it.
-    async fn check_default(
-        &self,
-        app: &App<'_>,
-        (queue, project): (&OpenQueue, Option<ProjectId>),
-        agents: &AgentCatalog,
-    ) -> Result<(), CliError> {
-        let Err(error) = agents.find(None) else {
-            return Ok(());
-        };
-        if agents.has_default() || has_task_without_agent(queue, project).await? {
-            return Err(error.into());
-        }
-        app.console
-            .notice(&format!("tasks that name no agent will fail: {error}"));
-        Ok(())
-    }
-
-    /// Returns the project whose tasks are run, or `None` for all.
-    pub(super) fn only(&self, project: &Project) -> Option<ProjectId> {
-        (!self.all).then_some(project.id)
-    }
-
-    /// Creates a worker for this queue, for one project or for all.
-    pub(super) fn worker(
-        &self,
-        app: &App<'_>,
-        (queue, project): (&OpenQueue, Option<ProjectId>),
-        task_runtime: &TaskRuntime,
-        agents: AgentCatalog,
-    ) -> windlass_runner::Worker {
-        let config = &queue.config;
-        let reviewer = config.review.agent.clone().map(|name| {
-            let reviewer: Arc<dyn ChangeReviewer> = Arc::new(ReviewingAgent {
-                store: Arc::clone(&queue.store),
-                clones: task_runtime.clones.clone(),
-                agents: agents.clone(),
-                name,
-                console: *app.console,
-            });
-            reviewer
-        });
-        let printer = Arc::new(ProgressPrinter::new(app.console));
-        let listener: Arc<dyn LandingListener> = printer.clone();
-        let runner = task_runtime.runner(
-            Arc::clone(&queue.store),
-            Arc::new(agents),
-            Some(printer),
-            runner_settings(config),
-        );
-        let concurrency = self
-            .concurrency
-            .map_or(config.worker.concurrency, u32::from);
-        let concurrency = usize::try_from(concurrency).unwrap_or(usize::MAX);
-        let runner = Arc::new(runner);
-        let lander = task_runtime.lander(Arc::clone(&runner), config, project);
-        windlass_runner::Worker {
-            lander: Some(lander),
-            landing_listener: Some(listener),
-            pool: AgentPoolManager::new(concurrency),
-            project,
-            kinds: self.kind.clone(),
-            reviewer,
-            ..windlass_runner::Worker::new(runner)
-        }
-    }
-}
-
-/// Returns `true` if a task waits that names no agent.
-async fn has_task_without_agent(
-    queue: &OpenQueue,
-    project: Option<ProjectId>,
-) -> Result<bool, CliError> {
-    let mut filter = TaskFilter {
-        project_id: project,
-        status: Some(TaskStatus::Pending),
-        ..TaskFilter::default()
-    };
-    loop {
-        let tasks = queue.store.tasks(filter.clone()).await?;
-        let Some(last) = tasks.last() else {
-            return Ok(false);
-        };
-        if tasks.iter().any(|task| task.agent.is_none()) {
-            return Ok(true);
-        }
-        filter.after = Some(last.id);
-    }
-}
+use super::task_runtime::{TaskRuntime, test_settings};
+use super::worker_args::WorkerArgs;
+use super::worker_list::WorkerCommand;
+use super::worker_pause;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Worker {
     #[command(subcommand)]
-    command: Option<PauseCommand>,
+    command: Option<WorkerCommand>,
     #[command(flatten)]
     worker_args: WorkerArgs,
     /// Exit when no task can be claimed
@@ -202,8 +73,9 @@ impl Worker {
         self.worker_args.check_default(app, scope, &agents).await?;
         let worker = windlass_runner::Worker {
             once: self.once,
-            ..self.worker_args.worker(app, scope, &task_runtime, agents)
+            ..self.worker_args.worker(app, scope, &task_runtime, agents)?
         };
+        let entry = worker.entry.clone();
         let stop = CancellationToken::new();
         let outbox = Outbox::open(app, &queue, only).await?;
         let work = outbox.run_with(worker.run(stop.clone()), &stop);
@@ -226,10 +98,18 @@ impl Worker {
         let report = report?;
         if report.results.is_empty() && !self.json {
             explain_idle(app, &queue, only).await?;
+            if let Some(entry) = entry {
+                name_waiting(app, &queue, entry).await?;
+            }
         }
         self.report(app, &report)?;
         if !self.json {
             name_reviews(app, &*queue.store, &report).await?;
+        }
+        if report.drained {
+            app.console
+                .progress(QUIET, "drained: this worker ended as it was asked to");
+            return Ok(Exit::Done);
         }
         exit(&*queue.store, &report).await
     }
@@ -294,12 +174,12 @@ impl Worker {
     }
 }
 
-/// Names the projects whose tasks cannot run on this machine.
+/// Names the projects whose tasks this machine does not claim.
 async fn note_missing(app: &App<'_>, queue: &OpenQueue) -> Result<(), CliError> {
     for project in queue.store.projects().await? {
         if !project.here && project.remote.is_none() {
             app.console.notice(&format!(
-                "tasks of project {} fail here: it has no checkout on this machine and no remote; run windlass project add in one",
+                "tasks of project {} are left to other machines: it has no checkout on this one and no remote; run windlass project add in one",
                 project.name
             ));
         }
@@ -357,6 +237,37 @@ async fn explain_idle(
         },
         first.id
     ));
+    Ok(())
+}
+
+/// Names a task that this worker could not take, and why.
+async fn name_waiting(app: &App<'_>, queue: &OpenQueue, entry: NewWorker) -> Result<(), CliError> {
+    let filter = TaskFilter {
+        project_id: entry.project_id,
+        status: Some(TaskStatus::Pending),
+        ..TaskFilter::default()
+    };
+    let projects = queue.store.projects().await?;
+    let worker = entry.registered(WorkerId::from(0), SystemClock::new().now());
+    let workers = std::slice::from_ref(&worker);
+    let reason = |task: &Task| {
+        let project = projects.iter().find(|known| known.id == task.project_id);
+        let reaches = project.is_some_and(|known| known.here || known.remote.is_some());
+        waiting_reason(task, workers, |_| reaches)
+    };
+    let pending = queue.store.tasks(filter).await?;
+    let waiting = pending
+        .iter()
+        .filter_map(|task| Some((task.id, reason(task)?)));
+    let waiting: Vec<(TaskId, String)> = waiting.collect();
+    if let Some((task, reason)) = waiting.first() {
+        let count = match waiting.len() {
+            1 => "1 task waits".to_owned(),
+            many => format!("{many} tasks wait"),
+        };
+        let text = format!("{count} for another worker, task {task} for example: {reason}");
+        app.console.notice(&text);
+    }
     Ok(())
 }
 

@@ -17,6 +17,8 @@ struct TaskLine {
     workflow_step: Option<u8>,
     kind: Option<WorkerKind>,
     agent: Option<String>,
+    #[serde(default)]
+    needs: Vec<String>,
     max_attempts: Option<u32>,
     #[serde(default)]
     tests: Vec<String>,
@@ -112,6 +114,7 @@ fn task(read: TaskLine, new: &dyn Fn(&str) -> NewTask) -> Result<NewTask, String
         dependencies: dependencies.collect(),
         kind: read.kind.unwrap_or_default(),
         agent: read.agent.filter(|agent| !agent.is_empty()),
+        needs: read.needs,
         idempotency_key: read.idempotency_key,
         max_attempts,
         tests: read.tests,

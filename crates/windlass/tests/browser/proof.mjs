@@ -52,6 +52,7 @@ await test(async ({ app, browser }) => {
 
   await browser.navigate(page, '/agents');
   await page.locator('.agent[data-health="ok"]', { hasText: 'player' }).waitFor();
+  await page.locator('.workers tbody tr', { hasText: 'active' }).first().waitFor();
   await browser.navigate(page, '/usage');
   await page.locator('.figure').first().waitFor();
   await browser.navigate(page, '/');

@@ -219,14 +219,17 @@ impl Disturbance<'_> {
 
     /// Checks that a change that the killed worker left in a clone is found.
     fn find_changes(&mut self, pid: u32) {
-        let worker = format!("worker-{pid}");
+        let worker = format!("/{pid}");
         let filter = TaskFilter {
             status: Some(TaskStatus::InProgress),
             ..TaskFilter::default()
         };
         for task in self.runtime.block_on(self.store.tasks(filter)).unwrap() {
             let attempts = self.runtime.block_on(self.store.attempts(task.id)).unwrap();
-            let Some(attempt) = attempts.iter().find(|attempt| attempt.worker == worker) else {
+            let Some(attempt) = attempts
+                .iter()
+                .find(|attempt| attempt.worker.ends_with(&worker))
+            else {
                 continue;
             };
             let dir = format!("task-{}-attempt-{}", task.id, attempt.number);

@@ -77,3 +77,4 @@ mod task_harness;
 mod tasks;
 mod tmux;
 mod token;
+mod workers;

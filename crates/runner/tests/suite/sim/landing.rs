@@ -55,10 +55,8 @@ fn complete_all(harness: &Harness) {
     let mut memory = harness.store.memory();
     let claim = Claim {
         worker: "agent".to_owned(),
-        project_id: None,
-        task: None,
-        kinds: Vec::new(),
         lease: Duration::from_secs(1),
+        ..Claim::default()
     };
     while let Some(claimed) = memory.claim(&claim, now) {
         let commit = change_name(claimed.attempt);

@@ -17,6 +17,7 @@ use super::new_task::new_task;
 use super::store_landings::Entry;
 use super::store_limits::SimLimit;
 use super::store_outbox::Outbox;
+use super::store_workers::WorkerEntry;
 
 /// The stored data.
 #[derive(Debug, Default)]
@@ -39,6 +40,8 @@ pub(crate) struct Memory {
     pub(crate) schedules: Vec<Schedule>,
     pub(crate) limits: Vec<SimLimit>,
     pub(crate) messages: Vec<AgentMessage>,
+    pub(crate) workers: Vec<WorkerEntry>,
+    pub(crate) last_worker: usize,
     /// Every status change, in order.
     pub(crate) history: Vec<(TaskId, TaskStatus)>,
 }
@@ -212,6 +215,7 @@ impl Memory {
             .filter(|task| task.status == TaskStatus::Pending && !task.paused)
             .filter(|task| claim.task == Some(task.id) || !self.is_paused(task.project_id))
             .filter(|task| claim.task.is_none_or(|id| id == task.id))
+            .filter(|task| claim.task.is_some() || self.suits(claim, task))
             .filter(|task| claim.project_id.is_none_or(|id| id == task.project_id))
             .filter(|task| claim.kinds.is_empty() || claim.kinds.contains(&task.kind))
             .filter(|task| task.dependencies.iter().all(|on| self.is_completed(*on)))

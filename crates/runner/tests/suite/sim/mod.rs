@@ -20,6 +20,7 @@ mod store_reviews;
 mod store_schedules;
 mod store_stacks;
 mod store_steering;
+mod store_workers;
 
 pub(crate) mod check;
 pub(crate) mod interruption;

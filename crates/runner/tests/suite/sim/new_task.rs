@@ -21,6 +21,8 @@ pub(crate) fn new_task(id: TaskId, new: NewTask, dependencies: Vec<TaskId>, now:
         kind: new.kind,
         agent: new.agent,
         agent_settings: new.agent_settings,
+        needs: new.needs,
+        waiting: None,
         idempotency_key: new.idempotency_key,
         attempt: 0,
         max_attempts: new.max_attempts,

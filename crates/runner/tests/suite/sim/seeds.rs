@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use windlass_core::Clock;
 use windlass_runner::{AgentPoolManager, RunnerSettings, Worker};
-use windlass_tasks::{Dependency, NewTask, ProjectId, TaskId, TaskStatus};
+use windlass_tasks::{Dependency, NewTask, NewWorker, ProjectId, TaskId, TaskStatus};
 
 use super::agent::Action;
 use super::check;
@@ -89,8 +89,9 @@ async fn full_run(seed: u64, is_stacked: bool) -> Vec<(TaskId, TaskStatus)> {
     let faults_ended = Arc::new(AtomicBool::new(false));
     let stop = CancellationToken::new();
     let workers: Vec<_> = (0..rng.u32(1..4))
-        .map(|_| {
+        .map(|number| {
             let worker = SimWorker {
+                number,
                 harness: Arc::clone(&harness),
                 rng: rng.fork(),
                 faults_ended: Arc::clone(&faults_ended),
@@ -175,6 +176,9 @@ fn add_tasks(harness: &Harness, rng: &mut fastrand::Rng, is_stacked: bool) {
         let mut new = NewTask::new(ProjectId::from(1), format!("task {id}"));
         new.priority = rng.u8(0..5);
         new.workflow_step = rng.u8(1..16);
+        if id % 3 == 0 {
+            new.needs = vec!["gpu".to_owned()];
+        }
         for on in 1..id {
             if rng.u32(0..spread) == 0 {
                 new.dependencies.push(Dependency::Task(TaskId::from(on)));
@@ -222,6 +226,13 @@ async fn inject_faults(
             }
             3 => check::answer_one(&harness, &mut rng),
             4 if is_stacked => check::redo_one(&harness, &mut rng),
+            5 => {
+                // A worker is drained: its next process takes over.
+                let mut memory = harness.store.memory();
+                if let Some(entry) = memory.workers.last_mut() {
+                    entry.drain = true;
+                }
+            }
             _ => {}
         }
     }
@@ -229,6 +240,7 @@ async fn inject_faults(
 
 /// A worker that is restarted whenever it has ended.
 struct SimWorker {
+    number: u32,
     harness: Arc<Harness>,
     rng: fastrand::Rng,
     faults_ended: Arc<AtomicBool>,
@@ -242,6 +254,7 @@ impl SimWorker {
             let stop = self.stop.child_token();
             let worker = Worker {
                 pool: AgentPoolManager::new(self.rng.usize(1..4)),
+                entry: Some(self.entry()),
                 ..Worker::new(Arc::new(self.harness.runner(RunnerSettings::default())))
             };
             let stop_signal = stop.clone();
@@ -258,6 +271,22 @@ impl SimWorker {
             }
             let restart_delay = Duration::from_micros(self.rng.u64(1..30_000_000));
             self.harness.clock.sleep(restart_delay).await;
+        }
+    }
+
+    /// Describes the worker. Only the first one has a label, which some tasks need.
+    fn entry(&self) -> NewWorker {
+        let has_gpu = self.number == 0;
+        NewWorker {
+            name: format!("worker {}", self.number),
+            machine: "a machine".to_owned(),
+            version: "0.1.0".to_owned(),
+            labels: has_gpu.then(|| "gpu".to_owned()).into_iter().collect(),
+            kinds: Vec::new(),
+            agents: Vec::new(),
+            project_id: None,
+            lanes: 1,
+            interval: RunnerSettings::default().heartbeat_interval(),
         }
     }
 

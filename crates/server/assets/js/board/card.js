@@ -23,6 +23,7 @@ function pendingText(task) {
   const open = task.dependencies.filter((id) => state.tasks.get(id)?.status !== 'completed');
   if (open.length) return `waits for ${open.map((id) => `#${id}`).join(', ')}`;
   if (pauseOf(task.project_id)) return 'the workers are paused';
+  if (task.waiting) return task.waiting;
   const { worker } = state.health ?? {};
   if (Date.now() - task.updated_at < UNTAKEN_MS) return '';
   if (state.health && !worker) return `no worker has taken it: windlass worker --kind ${task.kind}`;

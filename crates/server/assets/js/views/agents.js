@@ -1,10 +1,11 @@
-// The agents, with their health and capabilities.
+// The agents of the server's machine, with their health and capabilities, and the workers of all machines.
 
 import { api } from '../api.js';
 import { h } from '../dom.js';
 import { markdown } from '../markdown.js';
 import { emptyState, facts, loadInto, pill } from '../widgets/common.js';
 import { icon } from '../widgets/icon.js';
+import { workerTable } from './worker-table.js';
 
 function healthPill(agent) {
   if (agent.health === 'ok') return pill('ready', 'good');
@@ -38,8 +39,13 @@ function show(agents) {
 
 export function agents() {
   const container = h('div');
-  const refresh = () => loadInto(container, api.agents, (rows) => h('div', {}, show(rows)));
+  const workers = h('div');
+  const refreshWorkers = () => loadInto(workers, api.registeredWorkers, (rows) => workerTable(rows, refreshWorkers));
+  const refresh = () => {
+    loadInto(container, api.agents, (rows) => h('div', {}, show(rows)));
+    refreshWorkers();
+  };
   const refreshButton = h('button', { class: 'button', type: 'button', on: { click: refresh } }, icon('retry'), 'Refresh');
   refresh();
-  return { title: 'Agents', node: h('div', {}, h('div', { class: 'head' }, h('h1', {}, 'Agents'), refreshButton), container) };
+  return { title: 'Agents', node: h('div', {}, h('div', { class: 'head' }, h('h1', {}, 'Agents'), refreshButton), container, h('h2', { class: 'section' }, 'Workers'), workers) };
 }

@@ -110,6 +110,44 @@ pub(crate) struct WorkerPause {
     since: u64,
 }
 
+/// A worker process that uses the store.
+#[derive(ToSchema)]
+pub(crate) struct RegisteredWorker {
+    id: i64,
+    /// Its machine and process; its attempts have this name too.
+    name: String,
+    machine: String,
+    /// The version of the program.
+    version: String,
+    state: WorkerState,
+    labels: Vec<String>,
+    /// The kinds of its tasks; empty for all.
+    kinds: Vec<KindName>,
+    /// The agents that it can use.
+    agents: Vec<String>,
+    /// The project of its tasks; `null` for all.
+    #[schema(required)]
+    project_id: Option<i64>,
+    /// How many tasks it runs at the same time.
+    lanes: u32,
+    /// How many tasks it runs now.
+    running: u32,
+    /// Milliseconds since the Unix epoch.
+    started_at: u64,
+    /// Milliseconds since the Unix epoch.
+    seen_at: u64,
+    seen_seconds_ago: u64,
+}
+
+/// `lost`: it has not renewed its entry for three intervals.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(crate) enum WorkerState {
+    Active,
+    Draining,
+    Lost,
+}
+
 #[derive(ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub(crate) enum TaskStatus {
@@ -141,6 +179,12 @@ pub(crate) struct Task {
     /// Settings of the agent for this task alone.
     #[schema(nullable = false)]
     agent_settings: Option<AgentSettings>,
+    /// The labels that a worker must have to claim the task; absent if it needs none.
+    #[schema(nullable = false)]
+    needs: Option<Vec<String>>,
+    /// Why no registered worker can take the task.
+    #[schema(nullable = false)]
+    waiting: Option<String>,
     #[schema(required)]
     idempotency_key: Option<String>,
     attempt: u32,

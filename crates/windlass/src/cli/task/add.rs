@@ -2,7 +2,7 @@
 
 use clap::Args;
 use windlass_tasks::{
-    ATTEMPT_LIMIT, Dependency, IssueId, MAX_ATTEMPTS, NewTask, TaskId, WorkerKind,
+    ATTEMPT_LIMIT, Dependency, IssueId, MAX_ATTEMPTS, NewTask, TaskId, WorkerKind, check_label,
 };
 
 use super::super::app::App;
@@ -43,6 +43,9 @@ pub(super) struct Add {
     /// Agent to use (default: the configured agent)
     #[arg(short, long, value_name = "NAME")]
     agent: Option<String>,
+    /// Label that a worker must have to claim the task, such as gpu (repeatable)
+    #[arg(long, value_name = "LABEL", value_parser = label)]
+    needs: Vec<String>,
     /// Issue that the task belongs to; its title and description are part of the agent's prompt
     #[arg(long, value_name = "ID")]
     issue: Option<IssueId>,
@@ -98,6 +101,7 @@ impl Add {
             dependencies: self.after.into_iter().map(Dependency::Task).collect(),
             kind: self.kind,
             agent: self.agent,
+            needs: self.needs,
             issue_id: self.issue,
             idempotency_key: self.key,
             max_attempts: self.attempts,
@@ -133,6 +137,11 @@ fn known_agent(app: &App<'_>, name: &str) -> Result<(), CliError> {
     }
     app.config()?.resolve_agent(name, &names)?;
     Ok(())
+}
+
+/// Parses a label.
+pub(in super::super) fn label(text: &str) -> Result<String, String> {
+    check_label(text).map(|()| text.to_owned())
 }
 
 /// Parses a kind of worker.

@@ -42,15 +42,17 @@ impl List {
                 .line("no tasks; add one with: windlass task add TITLE")?;
         } else {
             let now = SystemClock::new().now();
-            let rows: Vec<[Cell; 7]> = tasks.iter().map(|task| row(task, now)).collect();
-            let heading = ["task", "status", "agent", "age", "cost", "after", "title"];
+            let rows: Vec<[Cell; 8]> = tasks.iter().map(|task| row(task, now)).collect();
+            let heading = [
+                "task", "status", "agent", "age", "cost", "after", "waiting", "title",
+            ];
             table::print(app.console, heading, &rows)?;
         }
         Ok(Exit::Done)
     }
 }
 
-fn row(task: &Task, now: Timestamp) -> [Cell; 7] {
+fn row(task: &Task, now: Timestamp) -> [Cell; 8] {
     let after: Vec<String> = task.dependencies.iter().map(ToString::to_string).collect();
     let cost = task.usage.cost_usd.map(|cost| format!("${cost:.2}"));
     [
@@ -60,6 +62,7 @@ fn row(task: &Task, now: Timestamp) -> [Cell; 7] {
         age(now, task.created_at).into(),
         cost.unwrap_or_default().into(),
         after.join(",").into(),
+        Cell::styled(task.waiting.clone().unwrap_or_default(), WARNING),
         task.title.clone().into(),
     ]
 }

@@ -24,7 +24,7 @@ use windlass_tasks::TaskId;
 
 use super::app::App;
 use super::exit::{CliError, Exit};
-pub(super) use add::{TaskTests, kind};
+pub(super) use add::{TaskTests, kind, label};
 pub(super) use change::{
     diff, is_merged, kept_commit, merge, merge_json, preview_merge, print_warnings, report,
     review_needed, version_diff,

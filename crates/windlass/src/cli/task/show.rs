@@ -103,6 +103,12 @@ impl TaskDetails {
             ));
         };
         add("status", &status_label(task));
+        if let Some(reason) = &task.waiting {
+            add("waiting", reason);
+        }
+        if !task.needs.is_empty() {
+            add("needs", &task.needs.join(", "));
+        }
         add("attempt", &attempt_label(task, " of "));
         add(
             "priority",

@@ -87,6 +87,8 @@ settings! {
         concurrency: u32 as Count<1, 1_000> = "10";
         /// Lease duration: how long a claimed task stays with a worker that sends no heartbeat.
         lease_secs: Duration as Seconds<HOUR> = "30";
+        /// What this machine has, such as ["gpu"]: its workers also claim tasks that need it.
+        labels: Option<Vec<String>> as TextList;
     }
 }
 

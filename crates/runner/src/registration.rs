@@ -1,0 +1,73 @@
+//! The entry of a worker in the store, renewed while the worker runs.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use windlass_tasks::{NewWorker, StoreResult, WorkerId, WorkerRenewal};
+
+use crate::{AgentPoolManager, Runner};
+
+/// The entry of a worker.
+#[derive(Debug, Clone)]
+pub(crate) struct Registration {
+    runner: Arc<Runner>,
+    /// Knows how many tasks run.
+    pool: AgentPoolManager,
+    entry: NewWorker,
+    pub(crate) id: WorkerId,
+    /// The worker is to finish what it runs and to end.
+    pub(crate) draining: bool,
+}
+
+impl Registration {
+    /// Adds the entry to the store, if there is one.
+    pub(crate) async fn add(
+        runner: &Arc<Runner>,
+        pool: &AgentPoolManager,
+        entry: Option<&NewWorker>,
+    ) -> StoreResult<Option<Self>> {
+        let Some(entry) = entry else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            id: runner.store.register_worker(entry.clone()).await?,
+            runner: Arc::clone(runner),
+            pool: pool.clone(),
+            entry: entry.clone(),
+            draining: false,
+        }))
+    }
+
+    /// Waits for the interval of heartbeats, then renews the entry. One that was removed meanwhile is added again.
+    pub(crate) fn renew(&self) -> BoxFuture<'static, Self> {
+        let mut renewed = self.clone();
+        Box::pin(async move {
+            let interval = renewed.runner.settings.heartbeat_interval();
+            renewed.runner.clock.sleep(interval).await;
+            if let Err(error) = renewed.update().await {
+                tracing::warn!(%error, "the entry of this worker was not renewed");
+            }
+            renewed
+        })
+    }
+
+    async fn update(&mut self) -> StoreResult<()> {
+        let store = &self.runner.store;
+        let running = self.pool.size() - self.pool.available();
+        let running = u32::try_from(running).unwrap_or(u32::MAX);
+        match store.renew_worker(self.id, running).await? {
+            WorkerRenewal::Renewed => {}
+            // A worker that drains does not begin again, also if its entry is lost.
+            WorkerRenewal::DrainRequested => self.draining = true,
+            WorkerRenewal::Unknown => self.id = store.register_worker(self.entry.clone()).await?,
+        }
+        Ok(())
+    }
+
+    /// Removes the entry.
+    pub(crate) async fn remove(&self) {
+        if let Err(error) = self.runner.store.remove_worker(self.id).await {
+            tracing::warn!(%error, "the entry of this worker was not removed");
+        }
+    }
+}

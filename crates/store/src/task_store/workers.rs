@@ -1,0 +1,44 @@
+//! The workers that use the store.
+
+use windlass_tasks::{NewWorker, RegisteredWorker, StoreFuture, WorkerId, WorkerRenewal, Workers};
+
+use super::write::{durable, operation, ready_error, relaxed};
+use crate::ops::workers;
+use crate::store::SqlStore;
+use crate::write_job::stages;
+
+impl Workers for SqlStore {
+    fn register_worker(&self, worker: NewWorker) -> StoreFuture<'_, WorkerId> {
+        if let Err(error) = workers::check(&worker) {
+            return ready_error(error);
+        }
+        let options = relaxed(stages!("registering a worker"));
+        self.write(
+            options,
+            operation!(|db, worker| workers::register(db, &worker)),
+        )
+    }
+
+    fn renew_worker(&self, id: WorkerId, running: u32) -> StoreFuture<'_, WorkerRenewal> {
+        let options = relaxed(stages!("renewing the entry of a worker"));
+        self.write(options, move |db| Box::pin(workers::renew(db, id, running)))
+    }
+
+    fn remove_worker(&self, id: WorkerId) -> StoreFuture<'_, ()> {
+        let options = relaxed(stages!("removing the entry of a worker"));
+        self.write(options, move |db| Box::pin(workers::remove(db, id)))
+    }
+
+    fn workers(&self) -> StoreFuture<'_, Vec<RegisteredWorker>> {
+        let skew = self.clock_skew();
+        self.read("listing the workers", move |db| {
+            Box::pin(workers::list(db, skew))
+        })
+    }
+
+    fn drain_worker(&self, id: WorkerId) -> StoreFuture<'_, RegisteredWorker> {
+        let options = durable(stages!("draining a worker"));
+        let skew = self.clock_skew();
+        self.write(options, move |db| Box::pin(workers::drain(db, id, skew)))
+    }
+}
