@@ -102,15 +102,14 @@ impl Forwarder {
         } else {
             None
         };
+        let length = body.len();
+        let body = self.meter.mask(body);
+        if body.len() != length {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+        }
         let sent = self
             .client
-            .send(
-                route.is_local,
-                head.method,
-                &url,
-                headers,
-                self.meter.mask(body),
-            )
+            .send(route.is_local, head.method, &url, headers, body)
             .await;
         match sent {
             Ok(response) => self.respond(&route, &facts, response, call).await,
