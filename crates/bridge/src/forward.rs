@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName,
-    HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    HeaderValue, RETRY_AFTER, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::{Body, Incoming};
@@ -43,6 +43,11 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     TRANSFER_ENCODING,
     UPGRADE,
 ];
+
+/// How long an agent may wait by itself. It is not told of a longer wait, for which some would sleep: its turn must fail
+/// soon, so that Windlass can wait, or go on with another agent.
+const MAX_AGENT_WAIT: Duration = Duration::from_secs(5);
+const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 
 /// Tells the libraries of providers, which agents use, not to repeat a call.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
@@ -147,7 +152,11 @@ impl Forwarder {
             let bytes = credentials::without_keys(route, read_error(body).await);
             let answer = (status, &head.headers, bytes.as_slice());
             let meter = &self.meter;
-            meter.read_limit(&route.labels, facts.dialect, answer).await;
+            let wait = meter.read_limit(&route.labels, facts.dialect, answer).await;
+            if wait.is_some_and(|wait| wait > MAX_AGENT_WAIT) {
+                head.headers.remove(RETRY_AFTER);
+                head.headers.remove(RETRY_AFTER_MS);
+            }
             head.headers.remove(CONTENT_LENGTH);
             return Response::from_parts(head, BridgeBody::Own(Some(bytes.into())));
         }
@@ -248,7 +257,11 @@ pub(crate) fn policy_error(problem: &str) -> ModelError {
 pub(crate) fn limit_error(account: &str, limit: &LimitAnswer) -> ModelError {
     let (seconds, reason) = (limit.wait.as_secs() + 1, &limit.reason);
     let message = format!("rate limit of {account}: try again in {seconds} s ({reason})");
-    ModelError::new(ErrorKind::RateLimited, message).with_retry_after(limit.wait)
+    let error = ModelError::new(ErrorKind::RateLimited, message);
+    if limit.wait > MAX_AGENT_WAIT {
+        return error;
+    }
+    error.with_retry_after(limit.wait)
 }
 
 /// Returns an error of the bridge itself, in the API of the call. To send the same call again does not help.

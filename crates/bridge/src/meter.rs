@@ -199,16 +199,18 @@ impl Meter {
         }
     }
 
-    /// Stores that the provider limits an account, if an error says so.
+    /// Stores that the provider limits an account, if an error says so. Returns how long.
     pub(crate) async fn read_limit(
         &self,
         labels: &CallLabels,
         dialect: Option<Dialect>,
         (status, headers, body): (u16, &HeaderMap, &[u8]),
-    ) {
+    ) -> Option<Duration> {
         let dialect = dialect.unwrap_or(Dialect::Chat);
         let answer = LimitAnswer::read(dialect, status, headers, body, self.now());
+        let wait = answer.as_ref().map(|answer| answer.wait);
         self.add_limit(labels, answer).await;
+        wait
     }
 
     /// Stores that the provider limits an account, if an error says so.

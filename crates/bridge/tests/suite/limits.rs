@@ -32,6 +32,8 @@ async fn limited_setup() -> Setup {
     // The provider's own answer passes.
     assert!(head.starts_with("HTTP/1.1 429"), "{head}");
     assert!(body.contains("slow down now"), "{body}");
+    let head = head.to_ascii_lowercase();
+    assert!(!head.contains("retry-after"), "{head}");
     setup
 }
 
@@ -44,7 +46,8 @@ async fn limited_account_is_refused_without_asking_the_provider() {
     assert!(head.starts_with("HTTP/1.1 429"), "{head}");
     let head = head.to_ascii_lowercase();
     assert!(head.contains("x-should-retry: false"), "{head}");
-    assert!(head.contains("retry-after: 3600"), "{head}");
+    // Some agents would sleep for so long.
+    assert!(!head.contains("retry-after"), "{head}");
     assert!(body.contains("rate_limit_error"), "{body}");
     assert!(body.contains("slow down now"), "{body}");
     assert!(setup.requests.try_recv().is_err(), "the provider was asked");
