@@ -12,13 +12,12 @@ use http::header::{
 };
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::{Body, Incoming};
-use windlass_agents::bridge::BUDGET_EXCEEDED;
 use windlass_agents::http::{ForwardClient, ForwardedBody};
 use windlass_tasks::CallStatus;
 use windlass_wire::{Dialect, ErrorKind, ModelError, UsageReader};
 
+use crate::admission::admit;
 use crate::credentials;
-use crate::limit_answer::LimitAnswer;
 use crate::meter::{Meter, MeteredCall};
 use crate::metered_body::{BridgeBody, MeteredBody, nothing_reported};
 use crate::request_facts::RequestFacts;
@@ -89,24 +88,13 @@ impl Forwarder {
         // What the provider would compress could not be read.
         headers.remove(ACCEPT_ENCODING);
         let is_counted = head.method == Method::POST && !is_side_call(path);
-        let call = if is_counted {
-            let problem = self
-                .meter
-                .policy_problem(&route.labels, &facts, &body)
-                .await;
-            if let Some(problem) = problem {
-                return refusal(facts.dialect, policy_error(&problem));
+        let mut call = None;
+        if is_counted {
+            match admit(&self.meter, &route.labels, &facts, &body).await {
+                Ok(admitted) => call = Some(admitted),
+                Err(error) => return refusal(facts.dialect, error),
             }
-            if let Some(limit) = self.meter.account_limit(&route.labels, &facts).await {
-                return refusal(facts.dialect, limit_error(&route.labels.account, &limit));
-            }
-            match self.meter.begin(&route.labels, &facts).await {
-                Ok(call) => Some(call),
-                Err(problem) => return refusal(facts.dialect, budget_error(&problem)),
-            }
-        } else {
-            None
-        };
+        }
         let length = body.len();
         let body = self.meter.mask(body);
         if body.len() != length {
@@ -241,31 +229,9 @@ async fn read_error(mut body: ForwardedBody) -> Vec<u8> {
     bytes
 }
 
-/// Returns the error of a call that a spending limit refuses.
-pub(crate) fn budget_error(problem: &str) -> ModelError {
-    let message = format!("{BUDGET_EXCEEDED}: {problem}");
-    ModelError::new(ErrorKind::Permission, message)
-}
-
-/// Returns the error of a call that the policy does not allow.
-pub(crate) fn policy_error(problem: &str) -> ModelError {
-    let message = format!("windlass policy: {problem}");
-    ModelError::new(ErrorKind::Permission, message)
-}
-
-/// Returns the error of a call whose account must wait.
-pub(crate) fn limit_error(account: &str, limit: &LimitAnswer) -> ModelError {
-    let (seconds, reason) = (limit.wait.as_secs() + 1, &limit.reason);
-    let message = format!("rate limit of {account}: try again in {seconds} s ({reason})");
-    let error = ModelError::new(ErrorKind::RateLimited, message);
-    if limit.wait > MAX_AGENT_WAIT {
-        return error;
-    }
-    error.with_retry_after(limit.wait)
-}
-
 /// Returns an error of the bridge itself, in the API of the call. To send the same call again does not help.
-fn refusal(dialect: Option<Dialect>, error: ModelError) -> Response<BridgeBody> {
+fn refusal(dialect: Option<Dialect>, mut error: ModelError) -> Response<BridgeBody> {
+    error.retry_after = error.retry_after.filter(|wait| *wait <= MAX_AGENT_WAIT);
     tracing::debug!(status = error.status, message = %error.message, "refused a model call");
     let rendered = dialect.unwrap_or(Dialect::Chat).render_error(&error);
     let (mut head, body) = rendered.into_parts();

@@ -16,6 +16,7 @@
 //!
 //! [`ModelBridge`]: windlass_agents::bridge::ModelBridge
 
+mod admission;
 mod bridge;
 mod credentials;
 mod forward;

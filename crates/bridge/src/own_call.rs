@@ -8,8 +8,8 @@ use windlass_agents::bridge::{CountedCall, ModelRoute, OwnRequest};
 use windlass_tasks::{CallLabels, CallStatus};
 use windlass_wire::{ErrorKind, ModelError, ReportedUsage};
 
+use crate::admission::admit;
 use crate::bridge::labels;
-use crate::forward::{budget_error, limit_error, policy_error};
 use crate::meter::{Meter, MeteredCall};
 use crate::metered_body::nothing_reported;
 use crate::request_facts::RequestFacts;
@@ -41,16 +41,8 @@ pub(crate) async fn begin(
         answers: 1,
         bytes: request.bytes,
     };
-    // Tools of this program are run by it.
-    let problem = meter.policy_problem(&labels, &facts, b"{}").await;
-    if let Some(problem) = problem {
-        return Err(policy_error(&problem));
-    }
-    if let Some(limit) = meter.account_limit(&labels, &facts).await {
-        return Err(limit_error(&labels.account, &limit));
-    }
-    let call = meter.begin(&labels, &facts).await;
-    let call = call.map_err(|problem| budget_error(&problem))?;
+    // This program runs its tools itself.
+    let call = admit(&meter, &labels, &facts, b"{}").await?;
     Ok(OwnCall {
         meter,
         labels,

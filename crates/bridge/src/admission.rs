@@ -1,0 +1,39 @@
+//! Whether a call may be sent: by the policy, by the provider's limits and by the spending limits.
+
+use std::sync::Arc;
+
+use windlass_agents::bridge::BUDGET_EXCEEDED;
+use windlass_tasks::CallLabels;
+use windlass_wire::{ErrorKind, ModelError};
+
+use crate::limit_answer::LimitAnswer;
+use crate::meter::{Meter, MeteredCall};
+use crate::request_facts::RequestFacts;
+
+/// Counts a call, or returns why it may not be sent.
+pub(crate) async fn admit(
+    meter: &Arc<Meter>,
+    labels: &CallLabels,
+    request: &RequestFacts,
+    body: &[u8],
+) -> Result<MeteredCall, ModelError> {
+    if let Some(problem) = meter.policy_problem(labels, request, body).await {
+        let message = format!("windlass policy: {problem}");
+        return Err(ModelError::new(ErrorKind::Permission, message));
+    }
+    if let Some(limit) = meter.account_limit(labels, request).await {
+        return Err(limit_error(&labels.account, &limit));
+    }
+    let call = meter.begin(labels, request).await;
+    call.map_err(|problem| {
+        let message = format!("{BUDGET_EXCEEDED}: {problem}");
+        ModelError::new(ErrorKind::Permission, message)
+    })
+}
+
+/// Returns the error of a call whose account must wait.
+fn limit_error(account: &str, limit: &LimitAnswer) -> ModelError {
+    let (seconds, reason) = (limit.wait.as_secs() + 1, &limit.reason);
+    let message = format!("rate limit of {account}: try again in {seconds} s ({reason})");
+    ModelError::new(ErrorKind::RateLimited, message).with_retry_after(limit.wait)
+}
