@@ -35,8 +35,8 @@ fn workers(harness: &TaskHarness) -> Vec<Value> {
 #[track_caller]
 fn worker_in(harness: &TaskHarness, state: &str) -> Value {
     wait_for(state, || {
-        let found = workers(harness).into_iter();
-        found.filter(|worker| worker["state"] == state).last()
+        let mut found = workers(harness).into_iter();
+        found.rfind(|worker| worker["state"] == state)
     })
 }
 
