@@ -31,6 +31,8 @@ const ROUTES: &[(&str, &str, &str)] = &[
     ("get", "/worker", "read"),
     ("post", "/worker/pause", "approve"),
     ("post", "/worker/resume", "approve"),
+    ("get", "/workers", "read"),
+    ("post", "/workers/{id}/drain", "admin"),
     ("get", "/tasks", "read"),
     ("post", "/tasks", "work"),
     ("post", "/tasks/bulk", "work"),

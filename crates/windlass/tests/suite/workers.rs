@@ -1,7 +1,7 @@
 //! Registered workers: what the store knows of them, what they claim, and how they are drained.
 
 use std::process::Child;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -10,19 +10,19 @@ use super::output_schema::check;
 use super::remote_project::Machines;
 use super::task_harness::{INSTANT, TaskHarness};
 
-const TIMEOUT: Duration = Duration::from_secs(120);
+/// How often something is looked at, every 100 ms, until it must have happened.
+const MAX_POLLS: u32 = 1_200;
 
 /// Calls the function until it returns a value.
 #[track_caller]
 fn wait_for<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
-    let start = Instant::now();
-    loop {
+    for _ in 0..MAX_POLLS {
         if let Some(value) = poll() {
             return value;
         }
-        assert!(start.elapsed() < TIMEOUT, "{what} did not happen");
         std::thread::sleep(Duration::from_millis(100));
     }
+    panic!("{what} did not happen");
 }
 
 fn workers(harness: &TaskHarness) -> Vec<Value> {
@@ -35,8 +35,8 @@ fn workers(harness: &TaskHarness) -> Vec<Value> {
 #[track_caller]
 fn worker_in(harness: &TaskHarness, state: &str) -> Value {
     wait_for(state, || {
-        let found = workers(harness).into_iter();
-        found.filter(|worker| worker["state"] == state).last()
+        let mut found = workers(harness).into_iter();
+        found.rfind(|worker| worker["state"] == state)
     })
 }
 
