@@ -23,11 +23,13 @@ async fn limit(harness: &Harness, agent: &str, wait: Duration) {
 }
 
 fn activities(broadcasts: &[Broadcast]) -> Vec<&str> {
-    let activity = |broadcast| match broadcast {
-        &Broadcast::ActivityUpdate { ref message, .. } => Some(message.as_str()),
-        _ => None,
-    };
-    broadcasts.iter().filter_map(activity).collect()
+    let mut found = Vec::new();
+    for broadcast in broadcasts {
+        if let Broadcast::ActivityUpdate { message, .. } = broadcast {
+            found.push(message.as_str());
+        }
+    }
+    found
 }
 
 #[tokio::test(start_paused = true)]
