@@ -22,7 +22,7 @@ fn wait_for<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    panic!("{what} did not happen");
+    unreachable!("{what} did not happen");
 }
 
 fn workers(harness: &TaskHarness) -> Vec<Value> {
