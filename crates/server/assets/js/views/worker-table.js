@@ -22,7 +22,8 @@ function row(worker, refresh) {
 
 export function workerTable(workers, refresh) {
   if (workers.length === 0) return h('p', { class: 'muted' }, 'No worker is running: ', h('code', {}, 'windlass worker'), ' starts one, on any machine that shares the store.');
-  return h('table', { class: 'panel bars workers' },
+  const table = h('table', { class: 'panel bars workers' },
     h('thead', {}, h('tr', {}, ['Worker', 'Tasks', 'Labels', 'State', 'Seen', ''].map((heading) => h('th', { scope: 'col' }, heading)))),
     h('tbody', {}, workers.map((worker) => row(worker, refresh))));
+  return h('div', { class: 'wide-table', tabindex: '0', role: 'region', 'aria-label': 'Workers' }, table);
 }
