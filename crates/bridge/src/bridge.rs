@@ -10,15 +10,15 @@ use windlass_agents::bridge::{
     BridgeLease, BridgedAccess, CountedCall, ModelBridge, ModelRoute, OwnRequest,
 };
 use windlass_agents::http::ForwardClient;
-use windlass_core::{Error, ErrorCode, Result, SecretString, WorkLabel};
-use windlass_tasks::{CallLabels, ModelCalls, ProjectId, TaskId};
+use windlass_core::{Error, ErrorCode, Result, SecretString};
+use windlass_tasks::ModelCalls;
 use windlass_wire::ModelError;
 
 use crate::forward::Forwarder;
 use crate::listener;
 use crate::meter::{Meter, MeterSettings, StoreOpener};
 use crate::own_call;
-use crate::route::{ProviderRoute, Routes};
+use crate::route::{ProviderRoute, Routes, labels};
 
 /// The bridge of a process. It listens from the first agent on, until it is dropped.
 #[derive(Debug)]
@@ -115,18 +115,6 @@ impl ModelBridge for Bridge {
             let call = own_call::begin(meter, route, request).await?;
             Ok(Box::new(call) as Box<dyn CountedCall>)
         })
-    }
-}
-
-/// Returns what the calls of an agent are counted for, without the account.
-pub(crate) fn labels(agent: String, work: WorkLabel) -> CallLabels {
-    CallLabels {
-        project: work.project.map(ProjectId::from),
-        task: work.task.map(TaskId::from),
-        attempt: work.attempt,
-        agent,
-        person: work.person,
-        account: String::new(),
     }
 }
 

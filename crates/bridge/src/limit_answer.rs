@@ -10,7 +10,7 @@ use windlass_wire::{Dialect, ErrorKind, ModelError, parse_wait, wait_in_text};
 /// How long an account waits if the provider does not say it: because of too many requests, and because of too much load.
 const RATE_WAIT: Duration = Duration::from_secs(10);
 const OVERLOAD_WAIT: Duration = Duration::from_secs(5);
-/// A shorter wait is no wait: agents repeat their calls at once.
+/// A shorter wait is no wait: agents repeat their calls immediately.
 const MIN_WAIT: Duration = Duration::from_secs(1);
 
 /// The header with the end of a plan's limit, in seconds since 1970.

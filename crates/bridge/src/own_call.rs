@@ -9,11 +9,10 @@ use windlass_tasks::{CallLabels, CallStatus};
 use windlass_wire::{ErrorKind, ModelError, ReportedUsage};
 
 use crate::admission::admit;
-use crate::bridge::labels;
 use crate::meter::{Meter, MeteredCall};
 use crate::metered_body::nothing_reported;
 use crate::request_facts::RequestFacts;
-use crate::route::ProviderRoute;
+use crate::route::{ProviderRoute, labels};
 
 /// A call of this program.
 pub(crate) struct OwnCall {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use sha2::{Digest, Sha256};
 use windlass_agents::http::BaseUrl;
-use windlass_core::{ExposeSecret, SecretString};
-use windlass_tasks::CallLabels;
+use windlass_core::{ExposeSecret, SecretString, WorkLabel};
+use windlass_tasks::{CallLabels, ProjectId, TaskId};
 
 /// The most addresses that are open at the same time.
 const MAX_ROUTES: usize = 10_000;
@@ -53,6 +53,18 @@ impl ProviderRoute {
         let inside = path.strip_prefix(self.base.as_str())?;
         let is_inside = inside.is_empty() || inside.starts_with('/');
         (is_inside && !leaves_base(path)).then(|| format!("{}{path_and_query}", self.origin))
+    }
+}
+
+/// Returns what the calls of an agent are counted for, without the account.
+pub(crate) fn labels(agent: String, work: WorkLabel) -> CallLabels {
+    CallLabels {
+        project: work.project.map(ProjectId::from),
+        task: work.task.map(TaskId::from),
+        attempt: work.attempt,
+        agent,
+        person: work.person,
+        account: String::new(),
     }
 }
 

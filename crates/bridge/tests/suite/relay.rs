@@ -205,13 +205,13 @@ async fn p19_error_of_the_provider_passes_without_the_key() {
     let body = format!("{{\"error\":\"bad key {KEY}\"}}");
     received
         .answer(&format!(
-            "HTTP/1.1 429 Too Many\r\nretry-after: 7\r\ncontent-length: {}\r\n\r\n{body}",
+            "HTTP/1.1 429 Too Many\r\nretry-after: 3\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         ))
         .await;
     let (head, body) = read_response(agent).await;
     assert!(
-        head.starts_with("HTTP/1.1 429") && head.contains("retry-after: 7"),
+        head.starts_with("HTTP/1.1 429") && head.contains("retry-after: 3"),
         "{head}"
     );
     assert_eq!(body, "{\"error\":\"bad key [key]\"}");
