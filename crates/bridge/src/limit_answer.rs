@@ -5,6 +5,8 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName};
 use jiff::Timestamp;
 use serde_json::Value;
+use windlass_core::cut_middle;
+use windlass_tasks::MAX_LIMIT_REASON_BYTES;
 use windlass_wire::{Dialect, ErrorKind, ModelError, parse_wait, wait_in_text};
 
 /// How long an account waits if the provider does not say it: because of too many requests, and because of too much load.
@@ -99,7 +101,7 @@ impl LimitAnswer {
         };
         Some(Self {
             wait: wait.max(MIN_WAIT),
-            reason: error.message.clone(),
+            reason: cut_middle(error.message.clone(), MAX_LIMIT_REASON_BYTES),
         })
     }
 }
@@ -253,6 +255,13 @@ mod tests {
         ] {
             assert_eq!(read(status, &[], body), Some(wait), "{body}");
         }
+    }
+
+    #[test]
+    fn p12_long_reason_is_cut() {
+        let error = ModelError::new(ErrorKind::RateLimited, "x".repeat(1 << 20));
+        let answer = LimitAnswer::from_error(&error, Timestamp::UNIX_EPOCH).unwrap();
+        assert!(answer.reason.len() < 2 * MAX_LIMIT_REASON_BYTES);
     }
 
     #[test]

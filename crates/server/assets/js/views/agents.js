@@ -47,5 +47,5 @@ export function agents() {
   };
   const refreshButton = h('button', { class: 'button', type: 'button', on: { click: refresh } }, icon('retry'), 'Refresh');
   refresh();
-  return { title: 'Agents', node: h('div', {}, h('div', { class: 'head' }, h('h1', {}, 'Agents'), refreshButton), container, h('h2', { class: 'section' }, 'Workers'), workers) };
+  return { title: 'Agents', node: h('div', {}, h('div', { class: 'head' }, h('h1', {}, 'Agents'), refreshButton), h('h2', { class: 'section' }, 'Workers'), workers, h('h2', { class: 'section' }, 'Agents of this server'), container) };
 }
