@@ -129,6 +129,15 @@ fn turns() -> Value {
     ])
 }
 
+/// Waits until the program writes nothing more. Before that it may take a cursor key for the key Escape.
+fn wait_until_quiet(terminal: &mut Terminal) {
+    let mut length = 0;
+    while terminal.text().len() != length {
+        length = terminal.text().len();
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
 fn person_continues_the_session(name: &str, model: &str) {
     let server = Server::with_turns(turns());
     let harness = harness(&agent(name, model, &server));
@@ -157,6 +166,7 @@ fn person_continues_the_session(name: &str, model: &str) {
         parts.iter().any(|part| text.contains(part))
     };
     terminal.until("the program starts", is_ready, |_| {});
+    wait_until_quiet(&mut terminal);
     if terminal.text().contains(claude_asks) {
         terminal.type_keys("\x1b[B");
     }
