@@ -43,7 +43,7 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     UPGRADE,
 ];
 
-/// How long an agent may wait by itself. It is not told of a longer wait, for which some would sleep: its turn must fail
+/// How long an agent may wait by itself. A longer wait is not passed on, because some would sleep for so long: its turn must fail
 /// soon, so that Windlass can wait, or go on with another agent.
 const MAX_AGENT_WAIT: Duration = Duration::from_secs(5);
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");

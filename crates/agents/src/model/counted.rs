@@ -41,7 +41,7 @@ impl CallCounter {
         let call = self.bridge.begin_call(route, request).await?;
         Ok(CallRecord {
             call: Some(call),
-            found: ReportedUsage::default(),
+            ..CallRecord::default()
         })
     }
 }
@@ -52,14 +52,20 @@ pub(super) struct CallRecord {
     /// `None` after the end, and for a call that is not counted.
     call: Option<Box<dyn CountedCall>>,
     found: ReportedUsage,
+    /// The answer has started, so it costs something.
+    has_started: bool,
 }
 
 impl CallRecord {
     pub(super) async fn on_event(&mut self, event: &ModelEvent) {
         match event {
+            ModelEvent::Error(_) if self.has_started => self.call = None,
+            ModelEvent::Error(error) => self.end(Err(error.clone())).await,
+            _ => self.has_started = true,
+        }
+        match event {
             ModelEvent::Start { model, .. } => self.found.model = Some(model.clone()),
             ModelEvent::Usage(usage) => self.found.usage = Some(*usage),
-            ModelEvent::Error(error) => self.end(Err(error.clone())).await,
             event if event.is_terminal() => {
                 let found = ReportedUsage {
                     is_final: true,
@@ -83,5 +89,58 @@ impl fmt::Debug for CallRecord {
         f.debug_struct("CallRecord")
             .field("found", &self.found)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::future::BoxFuture;
+    use parking_lot::Mutex;
+    use windlass_wire::ErrorKind;
+
+    use super::*;
+
+    /// Writes down how it ended.
+    struct FakeCall(Arc<Mutex<Vec<&'static str>>>);
+
+    impl CountedCall for FakeCall {
+        fn end(self: Box<Self>, end: Result<ReportedUsage, ModelError>) -> BoxFuture<'static, ()> {
+            self.0
+                .lock()
+                .push(if end.is_ok() { "done" } else { "failed" });
+            Box::pin(std::future::ready(()))
+        }
+    }
+
+    impl Drop for FakeCall {
+        fn drop(&mut self) {
+            self.0.lock().push("dropped");
+        }
+    }
+
+    async fn ends(events: &[ModelEvent]) -> Vec<&'static str> {
+        let ends = Arc::default();
+        let mut record = CallRecord {
+            call: Some(Box::new(FakeCall(Arc::clone(&ends)))),
+            ..CallRecord::default()
+        };
+        for event in events {
+            record.on_event(event).await;
+        }
+        drop(record);
+        let found = ends.lock().clone();
+        found
+    }
+
+    #[tokio::test]
+    async fn p26_answer_that_fails_after_its_start_is_not_free() {
+        let error = ModelEvent::Error(ModelError::new(ErrorKind::Overloaded, "busy"));
+        let text = ModelEvent::TextDelta {
+            text: "half".to_owned(),
+        };
+        assert_eq!(ends(&[error.clone()]).await, ["failed", "dropped"]);
+        // A call that is only dropped was interrupted: what it reserved counts.
+        assert_eq!(ends(&[text.clone(), error]).await, ["dropped"]);
+        assert_eq!(ends(&[text]).await, ["dropped"]);
     }
 }

@@ -241,7 +241,7 @@ async fn check_account_limits(store: OpenStore, other: OpenStore) {
     };
     assert_eq!(accounts().await, ["other.example", "api.example"]);
 
-    // The newest answer counts, a wait that nobody can mean is cut, and one that has ended is forgotten.
+    // The newest answer counts, an impossible wait is cut, and one that has ended is forgotten.
     limit("api.example", "codex", Duration::MAX).await;
     let longest = of_agent("codex").await.unwrap().remaining;
     assert!(longest <= MAX_ACCOUNT_LIMIT, "{longest:?}");

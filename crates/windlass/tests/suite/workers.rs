@@ -133,7 +133,7 @@ fn drained_worker_finishes_its_task_and_exits_with_0() {
         (task(&harness, "1")["status"] == "in_progress").then_some(())
     });
     harness.json(&["task", "add", "Two", "--json"]);
-    let unknown = harness.run(&["worker", "drain", "nobody"]);
+    let unknown = harness.run(&["worker", "drain", "unknown"]);
     assert_eq!(unknown.code, 2, "{unknown:?}");
     let name = worker_in(&harness, "active")["name"].clone();
     // It does not answer for a while, and the request waits for it.

@@ -1,4 +1,4 @@
-//! A turn that goes on when the provider limits it: later, or with another agent.
+//! A turn that continues when the provider limits it: later, or with another agent.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const MAX_WAITS: u32 = 100;
 const MAX_HAND_OVERS: u32 = 5;
 
 impl Editor<'_, '_> {
-    /// Runs one turn. If the provider limits the agent, another one of a composite goes on; without one, the attempt waits
+    /// Runs one turn. If the provider limits the agent, another one of a composite continues; without one, the attempt waits
     /// and repeats the turn, so that the work done so far is kept.
     ///
     /// An agent that did not see the turns before gets the full prompt.
@@ -62,7 +62,7 @@ impl Editor<'_, '_> {
                 let change = self.working_copy.change().await?;
                 let reason = notes.hand_over(&error.message, &change.files);
                 prompt = Cow::Owned(format!("{full_prompt}\n\n{reason}"));
-                let message = "the provider limits the agent: another one goes on";
+                let message = "the provider limits the agent: another one continues";
                 self.attempt.report_activity("agent", message).await;
             } else if limit.is_some() && waits < MAX_WAITS {
                 waits += 1;
