@@ -119,7 +119,7 @@ mod tests {
     }
 
     async fn ends(events: &[ModelEvent]) -> Vec<&'static str> {
-        let ends = Arc::default();
+        let ends: Arc<Mutex<Vec<&'static str>>> = Arc::default();
         let mut record = CallRecord {
             call: Some(Box::new(FakeCall(Arc::clone(&ends)))),
             ..CallRecord::default()
@@ -128,8 +128,7 @@ mod tests {
             record.on_event(event).await;
         }
         drop(record);
-        let found = ends.lock().clone();
-        found
+        std::mem::take(&mut *ends.lock())
     }
 
     #[tokio::test]
@@ -138,7 +137,10 @@ mod tests {
         let text = ModelEvent::TextDelta {
             text: "half".to_owned(),
         };
-        assert_eq!(ends(&[error.clone()]).await, ["failed", "dropped"]);
+        assert_eq!(
+            ends(std::slice::from_ref(&error)).await,
+            ["failed", "dropped"]
+        );
         // A call that is only dropped was interrupted: what it reserved counts.
         assert_eq!(ends(&[text.clone(), error]).await, ["dropped"]);
         assert_eq!(ends(&[text]).await, ["dropped"]);
