@@ -16,6 +16,11 @@ pub trait ModelBridge: fmt::Debug + Send + Sync {
     /// Opens an address from which the calls are passed on to the provider.
     fn open(&self, route: ModelRoute) -> windlass_core::Result<BridgedAccess>;
 
+    /// Returns `true` if the calls are recorded. This program then calls its models through an address, too.
+    fn records(&self) -> bool {
+        false
+    }
+
     /// Counts a call that this program makes itself. The error is why it may not be sent.
     fn begin_call(
         &self,

@@ -1,7 +1,7 @@
 //! The bridge of a process.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -18,6 +18,7 @@ use crate::forward::Forwarder;
 use crate::listener;
 use crate::meter::{Meter, MeterSettings, StoreOpener};
 use crate::own_call;
+use crate::recording::CallRecorder;
 use crate::route::{ProviderRoute, Routes, labels};
 
 /// The bridge of a process. It listens from the first agent on, until it is dropped.
@@ -36,6 +37,7 @@ impl Bridge {
                 routes: Routes::default(),
                 meter: Arc::new(Meter::new(settings)),
                 client: ForwardClient::default(),
+                recorder: OnceLock::new(),
             }),
             address: Mutex::new(None),
             stop: CancellationToken::new(),
@@ -57,9 +59,18 @@ impl Bridge {
             .open_with(StoreOpener(Box::new(opener)));
     }
 
-    /// Waits until all calls that have ended are stored, for a limited time.
+    /// Gives every call to this recorder. A second recorder is ignored.
+    pub fn record_with(&self, recorder: Arc<dyn CallRecorder>) {
+        let _ = self.forwarder.recorder.set(recorder);
+    }
+
+    /// Waits until all calls that have ended are stored and recorded, for a limited time.
     pub async fn flush(&self) {
         self.forwarder.meter.flush().await;
+        if let Some(recorder) = self.forwarder.recorder.get().cloned() {
+            // It fails if the recorder panics, which was then reported.
+            let _ = tokio::task::spawn_blocking(move || recorder.flush()).await;
+        }
     }
 
     /// Returns the address of the listener, which is opened by the first call.
@@ -103,6 +114,10 @@ impl ModelBridge for Bridge {
             tokens,
             lease: BridgeLease::new(guard),
         })
+    }
+
+    fn records(&self) -> bool {
+        self.forwarder.recorder.get().is_some()
     }
 
     fn begin_call(

@@ -76,6 +76,20 @@ pub(crate) fn substitute(route: &ProviderRoute, headers: &mut HeaderMap, url: &m
     is_known || route.keys.iter().all(|(_, key)| key.is_none())
 }
 
+/// Returns a path and its query without the parameter that can have a token.
+pub(crate) fn path_without_key(path: &str) -> String {
+    let Some((path, query)) = path.split_once('?') else {
+        return path.to_owned();
+    };
+    let pairs = query.split('&');
+    let pairs: Vec<&str> = pairs.filter(|pair| !pair.starts_with(KEY_PARAMETER)).collect();
+    if pairs.is_empty() {
+        path.to_owned()
+    } else {
+        format!("{path}?{}", pairs.join("&"))
+    }
+}
+
 /// Returns the key that replaces a token: `Some(None)` if the provider needs none, `None` if it is not a token.
 fn key_for<'r>(route: &'r ProviderRoute, token: &str) -> Option<Option<&'r SecretString>> {
     let is_token = |expected: &SecretString| -> bool {

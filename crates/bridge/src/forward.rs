@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -13,6 +13,7 @@ use http::header::{
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::{Body, Incoming};
 use windlass_agents::http::{ForwardClient, ForwardedBody};
+use windlass_cassette::ExchangeBuilder;
 use windlass_tasks::CallStatus;
 use windlass_wire::{Dialect, ErrorKind, ModelError, UsageReader};
 
@@ -20,6 +21,7 @@ use crate::admission::admit;
 use crate::credentials;
 use crate::meter::{Meter, MeteredCall};
 use crate::metered_body::{BridgeBody, MeteredBody, nothing_reported};
+use crate::recording::{CallRecorder, CallRecording};
 use crate::request_facts::RequestFacts;
 use crate::route::{ProviderRoute, Routes};
 
@@ -57,6 +59,8 @@ pub(crate) struct Forwarder {
     pub(crate) routes: Routes,
     pub(crate) meter: Arc<Meter>,
     pub(crate) client: ForwardClient,
+    /// Takes every call, if calls are recorded.
+    pub(crate) recorder: OnceLock<Arc<dyn CallRecorder>>,
 }
 
 impl Forwarder {
@@ -76,18 +80,54 @@ impl Forwarder {
             Ok(body) => body,
             Err(error) => return refusal(dialect_of(path), error),
         };
-        let facts = RequestFacts::read(path, &body);
         let mut headers = head.headers;
         if !credentials::substitute(&route, &mut headers, &mut url) {
             let message = "the request has no valid token";
             let error = ModelError::new(ErrorKind::Authentication, message);
-            return refusal(facts.dialect, error);
+            return refusal(dialect_of(path), error);
         }
+        let recording = self.recording(&route, &head.method, path, &body);
+        let request = (head.method, url, headers);
+        let mut response = self.forward(&route, path, request, body).await;
+        if let Some(mut recording) = recording {
+            let (head, mut body) = response.into_parts();
+            recording.start(&head);
+            body.record(recording);
+            response = Response::from_parts(head, body);
+        }
+        response
+    }
+
+    /// Starts to record a call, if calls are recorded.
+    fn recording(
+        &self,
+        route: &ProviderRoute,
+        method: &Method,
+        path: &str,
+        body: &[u8],
+    ) -> Option<CallRecording> {
+        let recorder = self.recorder.get()?;
+        let dialect = dialect_of(path).map_or("", Dialect::as_str);
+        let path = credentials::path_without_key(path);
+        let exchange = ExchangeBuilder::new(dialect, method.as_str(), &path, body);
+        let clock = self.meter.clock();
+        Some(CallRecording::new(recorder, clock, &route.labels, exchange))
+    }
+
+    /// Passes a request on, if it may be sent.
+    async fn forward(
+        &self,
+        route: &ProviderRoute,
+        path: &str,
+        (method, url, mut headers): (Method, String, HeaderMap),
+        body: Bytes,
+    ) -> Response<BridgeBody> {
+        let facts = RequestFacts::read(path, &body);
         remove_connection_headers(&mut headers);
         headers.remove(HOST);
         // What the provider would compress could not be read.
         headers.remove(ACCEPT_ENCODING);
-        let is_counted = head.method == Method::POST && !is_side_call(path);
+        let is_counted = method == Method::POST && !is_side_call(path);
         let mut call = None;
         if is_counted {
             match admit(&self.meter, &route.labels, &facts, &body).await {
@@ -102,10 +142,10 @@ impl Forwarder {
         }
         let sent = self
             .client
-            .send(route.is_local, head.method, &url, headers, body)
+            .send(route.is_local, method, &url, headers, body)
             .await;
         match sent {
-            Ok(response) => self.respond(&route, &facts, response, call).await,
+            Ok(response) => self.respond(route, &facts, response, call).await,
             Err(problem) => {
                 if let Some(call) = call {
                     call.settle(CallStatus::Failed, None, nothing_reported());

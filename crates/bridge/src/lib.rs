@@ -28,6 +28,7 @@ mod metered_body;
 mod own_call;
 mod policy;
 mod prices;
+mod recording;
 mod request_facts;
 mod route;
 
@@ -35,3 +36,4 @@ pub use bridge::Bridge;
 pub use meter::MeterSettings;
 pub use policy::CallPolicy;
 pub use prices::{ModelPrices, PriceTable};
+pub use recording::CallRecorder;

@@ -114,6 +114,10 @@ impl Meter {
         self.store.get_or_init(opener).await.clone()
     }
 
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
     /// Waits until all calls that have ended are stored.
     pub(crate) async fn flush(&self) {
         self.pending.close();

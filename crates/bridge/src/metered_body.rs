@@ -10,6 +10,7 @@ use windlass_tasks::CallStatus;
 use windlass_wire::{ReportedUsage, UsageReader};
 
 use crate::meter::MeteredCall;
+use crate::recording::CallRecording;
 
 /// The most bytes of one response.
 const MAX_RESPONSE_BYTES: u64 = 1 << 30;
@@ -30,6 +31,8 @@ pub(crate) struct MeteredBody {
     inner: ForwardedBody,
     /// What is to be settled at the end; `None` after that, and for a call that is not counted.
     call: Option<(MeteredCall, UsageReader)>,
+    /// `None` if calls are not recorded.
+    recording: Option<CallRecording>,
     status: u16,
     /// The length of the body, if the provider has sent it.
     length: Option<u64>,
@@ -46,6 +49,7 @@ impl MeteredBody {
         Self {
             inner,
             call,
+            recording: None,
             status,
             length,
             read: 0,
@@ -53,6 +57,9 @@ impl MeteredBody {
     }
 
     fn settle(&mut self, is_complete: bool) {
+        if let Some(recording) = &mut self.recording {
+            recording.finish(is_complete);
+        }
         let Some((call, reader)) = self.call.take() else {
             return;
         };
@@ -75,10 +82,26 @@ impl MeteredBody {
         if let Some((_, reader)) = &mut self.call {
             reader.push(data);
         }
+        if let Some(recording) = &mut self.recording {
+            recording.push(data);
+        }
         if self.length == Some(self.read) || self.inner.is_end_stream() {
             self.settle(true);
         }
         Ok(())
+    }
+}
+
+impl BridgeBody {
+    /// Records the body while it is read.
+    pub(crate) fn record(&mut self, mut recording: CallRecording) {
+        match self {
+            Self::Own(bytes) => {
+                recording.push(bytes.as_deref().unwrap_or_default());
+                recording.finish(true);
+            }
+            Self::Relayed(body) => body.recording = Some(recording),
+        }
     }
 }
 

@@ -43,6 +43,8 @@ pub(crate) struct LocalValueFinder {
     known: Needles,
     ids: Numbering,
     ports: Numbering,
+    /// Ids and ports stay as they are.
+    keeps_ids: bool,
 }
 
 /// The minimum length of an id that is replaced in ordinary text. A shorter id is replaced in id fields only.
@@ -66,12 +68,18 @@ impl LocalValueFinder {
             known,
             ids: Numbering::default(),
             ports: Numbering::default(),
+            keeps_ids: false,
         }
+    }
+
+    /// Leaves ids and ports as they are.
+    pub(crate) fn keep_ids(&mut self) {
+        self.keeps_ids = true;
     }
 
     /// Replaces the value of an id field, and remembers it.
     pub(crate) fn replace_id(&mut self, id: &mut String) {
-        if id.is_empty() {
+        if id.is_empty() || self.keeps_ids {
             return;
         }
         if let Some(placeholder) =
@@ -96,6 +104,9 @@ impl Finder for LocalValueFinder {
     fn find(&mut self, text: &str, at: usize, borders: &[usize]) -> Option<Replacement> {
         if let Some(replacement) = self.known.find(text, at, borders) {
             return Some(replacement);
+        }
+        if self.keeps_ids {
+            return None;
         }
         let (range, kind) = patterns::match_port_or_id(text, at, borders)?;
         let found = &text[range.clone()];

@@ -34,6 +34,7 @@
 mod encodings;
 mod entry;
 mod error;
+mod exchange_builder;
 mod finders;
 mod line;
 mod needles;
@@ -52,6 +53,7 @@ mod tests;
 
 pub use entry::{Cassette, Chunk, Entry, Exchange, Interaction, RecordedOptions, TimedEvent};
 pub use error::CassetteError;
+pub use exchange_builder::ExchangeBuilder;
 pub use normalize::Normalizer;
 pub use placeholder::strip_placeholder_numbers;
 pub use substitutions::{LocalPath, Substitutions};

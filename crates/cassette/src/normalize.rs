@@ -24,6 +24,14 @@ impl Normalizer {
         }
     }
 
+    /// Leaves ids and ports as they are. A text that contains one, such as a file that a model writes, is then the same
+    /// in a replay.
+    #[must_use]
+    pub fn keeping_ids(mut self) -> Self {
+        self.locals.keep_ids();
+        self
+    }
+
     /// Normalizes a whole recording.
     pub fn normalize_cassette(&mut self, cassette: &mut Cassette) {
         // All ids first: a text may contain an id before the id appears in its own field.

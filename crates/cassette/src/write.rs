@@ -13,11 +13,18 @@ impl Cassette {
         let mut writer = JsonlWriter::default();
         writer.push(&Header { cassette: VERSION })?;
         for entry in &self.entries {
-            match entry {
-                Entry::Interaction(interaction) => writer.interaction(interaction)?,
-                Entry::Exchange(exchange) => writer.exchange(exchange)?,
-            }
+            writer.entry(entry)?;
         }
+        Ok(writer.jsonl)
+    }
+}
+
+impl Entry {
+    /// Returns the lines of the entry, to be appended to a cassette. [Normalize](crate::Normalizer) it first: this does
+    /// not.
+    pub fn to_jsonl(&self) -> Result<String, CassetteError> {
+        let mut writer = JsonlWriter::default();
+        writer.entry(self)?;
         Ok(writer.jsonl)
     }
 }
@@ -29,6 +36,13 @@ struct JsonlWriter {
 }
 
 impl JsonlWriter {
+    fn entry(&mut self, entry: &Entry) -> Result<(), CassetteError> {
+        match entry {
+            Entry::Interaction(interaction) => self.interaction(interaction),
+            Entry::Exchange(exchange) => self.exchange(exchange),
+        }
+    }
+
     fn interaction(&mut self, turn: &Interaction) -> Result<(), CassetteError> {
         self.push(&CassetteLine::Turn {
             session: turn.session.clone(),

@@ -25,6 +25,7 @@ mod send;
 mod side;
 mod workdir;
 
+pub use cassette::RecordedScriptError;
 pub use error::ListenError;
 pub use exchange_log::{ExchangeOutcome, ScriptReport, ServedExchange};
 pub use limits::BODY_BYTES;

@@ -63,6 +63,11 @@ impl Client {
         })
     }
 
+    /// Returns a client of the same API at another address, with another key.
+    pub(crate) fn at(&self, address: BaseUrl, key: ApiKey) -> Result<Self, String> {
+        Self::new(address, key, self.limits, Arc::clone(&self.clock))
+    }
+
     /// Returns the same client, with its pool of connections, for responses that take `factor` times as long to start.
     pub(crate) fn with_longer_wait(&self, factor: u32) -> Self {
         let mut client = self.clone();

@@ -11,7 +11,8 @@ use windlass_core::SecretString;
 use windlass_wire::{Dialect, ErrorKind, ModelError, ModelEvent, ModelRequest, StreamDecoder};
 
 use super::counted::{CallCounter, CallRecord};
-use crate::http::{Client, ResponseBody};
+use crate::bridge::{BridgeLease, BridgedAccess};
+use crate::http::{ApiKey, BaseUrl, Client, ResponseBody};
 
 /// How many times the idle timeout a whole response may take if responses are streamed otherwise: the server sends nothing
 /// until it is complete.
@@ -26,6 +27,8 @@ pub(super) struct ModelClient {
     dialect: Dialect,
     /// Counts the calls, if they are counted.
     counter: Option<CallCounter>,
+    /// Keeps the address of the bridge open that the calls go to, if they do.
+    _lease: Option<Arc<BridgeLease>>,
 }
 
 /// The progress of a response.
@@ -52,6 +55,7 @@ impl ModelClient {
             http,
             dialect,
             counter: None,
+            _lease: None,
         }
     }
 
@@ -62,7 +66,22 @@ impl ModelClient {
             whole_http: self.whole_http.clone(),
             dialect: self.dialect,
             counter: Some(counter),
+            _lease: None,
         }
+    }
+
+    /// Returns the same client, whose calls go to an address of the bridge. `None` if it cannot be created.
+    pub(super) fn through(&self, access: BridgedAccess) -> Option<Self> {
+        let address = BaseUrl::parse(&access.url).ok()?;
+        let key = ApiKey::new(access.tokens.into_iter().next());
+        let http = |client: &Client| client.at(address.clone(), key.clone()).ok();
+        Some(Self {
+            http: http(&self.http)?,
+            whole_http: http(&self.whole_http)?,
+            dialect: self.dialect,
+            counter: None,
+            _lease: Some(Arc::new(access.lease)),
+        })
     }
 
     pub(super) fn dialect(&self) -> Dialect {

@@ -19,6 +19,16 @@ pub(super) struct CallCounter {
 }
 
 impl CallCounter {
+    /// Returns where the calls go, and what they are counted for.
+    pub(super) fn route(&self) -> ModelRoute {
+        ModelRoute {
+            agent: self.agent.clone(),
+            upstream: self.upstream.clone(),
+            keys: self.key.iter().cloned().collect(),
+            work: self.work.clone(),
+        }
+    }
+
     /// Counts a call. The error is why it may not be sent.
     pub(super) async fn begin(
         &self,
@@ -26,12 +36,7 @@ impl CallCounter {
         request: &ModelRequest,
         bytes: usize,
     ) -> Result<CallRecord, ModelError> {
-        let route = ModelRoute {
-            agent: self.agent.clone(),
-            upstream: self.upstream.clone(),
-            keys: self.key.iter().cloned().collect(),
-            work: self.work.clone(),
-        };
+        let route = self.route();
         let request = OwnRequest {
             dialect,
             model: request.model.clone(),

@@ -72,6 +72,13 @@ impl ModelState {
                 ..work.clone()
             },
         };
+        // Only what passes through an address of the bridge can be recorded. The address counts, too.
+        if bridge.records() {
+            let access = bridge.open(counter.route());
+            if let Some(client) = access.ok().and_then(|access| self.client.through(access)) {
+                return Arc::new(client);
+            }
+        }
         Arc::new(self.client.counted(counter))
     }
 

@@ -121,6 +121,16 @@ impl AgentHandle {
         self.inner.extra.as_deref()?.downcast_ref()
     }
 
+    /// Returns a handle with the same settings to another backend around this one, such as one that records it.
+    #[must_use]
+    pub fn wrapped_in<B: AgentBackend + 'static>(
+        &self,
+        wrap: impl FnOnce(Arc<dyn AgentBackend>) -> B,
+    ) -> Self {
+        let backend = Arc::new(wrap(Arc::clone(&self.inner.backend)));
+        self.with_inner(|inner| inner.backend = backend)
+    }
+
     fn with_inner(&self, change: impl FnOnce(&mut HandleInner)) -> Self {
         let mut inner = HandleInner {
             backend: Arc::clone(&self.inner.backend),

@@ -1,6 +1,5 @@
 //! Recording of requests and their responses.
 
-use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -14,18 +13,15 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::Stream;
 use parking_lot::Mutex;
-use serde_json::Value;
 use windlass_cassette::{
-    Cassette, CassetteError, Chunk, Entry, Exchange, FILE_BYTES, Normalizer, Substitutions,
+    Cassette, CassetteError, Entry, Exchange, ExchangeBuilder, FILE_BYTES, Normalizer,
+    Substitutions,
 };
 use windlass_core::Clock;
 use windlass_wire::Route;
 
 use crate::limits::BODY_BYTES;
 use crate::workdir::AgentWorkdir;
-
-/// The response headers that affect an agent's behaviour.
-const HEADERS: [&str; 2] = ["content-type", "retry-after"];
 
 /// Records exchanges as they pass through the server.
 #[derive(Debug, Clone)]
@@ -105,29 +101,17 @@ pub(crate) async fn record(
         .path_and_query()
         .map_or("/", |target| target.as_str())
         .to_owned();
-    let mut exchange = Exchange {
-        dialect: Route::parse(&target)
-            .map_or_else(String::new, |route| route.dialect.as_str().to_owned()),
-        method: head.method.to_string(),
-        path: target,
-        body: value(&body),
-        status: 0,
-        headers: BTreeMap::new(),
-        chunks: Vec::new(),
-        cut: None,
-    };
+    let dialect = Route::parse(&target).map_or("", |route| route.dialect.as_str());
+    let mut exchange = ExchangeBuilder::new(dialect, head.method.as_str(), &target, &body);
     let slot = recorder.reserve_slot(body.len());
     let response = next.run(Request::from_parts(head, Body::from(body))).await;
     let Some(slot) = slot else {
         return response;
     };
     let (head, body) = response.into_parts();
-    exchange.status = head.status.as_u16();
-    for name in HEADERS {
-        if let Some(value) = head.headers.get(name).and_then(|value| value.to_str().ok()) {
-            exchange.headers.insert(name.to_owned(), value.to_owned());
-        }
-    }
+    let headers = head.headers.iter();
+    let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
+    exchange.start(head.status.as_u16(), headers);
     let recorded_body = RecordedBody {
         body: body.into_data_stream(),
         exchange: Some(exchange),
@@ -138,20 +122,11 @@ pub(crate) async fn record(
     Response::from_parts(head, Body::from_stream(recorded_body))
 }
 
-/// Parses a request body as JSON, or returns it as a string.
-fn value(body: &Bytes) -> Value {
-    match serde_json::from_slice(body) {
-        Ok(value) => value,
-        Err(_) if body.is_empty() => Value::Null,
-        Err(_) => Value::String(String::from_utf8_lossy(body).into_owned()),
-    }
-}
-
 /// A response body that is recorded while it is sent.
 struct RecordedBody {
     body: BodyDataStream,
     /// The exchange, until it is stored.
-    exchange: Option<Exchange>,
+    exchange: Option<ExchangeBuilder>,
     slot: usize,
     started: Duration,
     recorder: ExchangeRecorder,
@@ -163,9 +138,8 @@ impl RecordedBody {
     }
 
     fn store_exchange(&mut self, cut: Option<Duration>) {
-        if let Some(mut exchange) = self.exchange.take() {
-            exchange.cut = cut;
-            self.recorder.recorded.lock().exchanges[self.slot] = Some(exchange);
+        if let Some(exchange) = self.exchange.take() {
+            self.recorder.recorded.lock().exchanges[self.slot] = Some(exchange.finish(cut));
         }
     }
 }
@@ -178,10 +152,9 @@ impl Stream for RecordedBody {
         match &next {
             Some(Ok(bytes)) => {
                 let at = self.offset();
-                let text = String::from_utf8_lossy(bytes).into_owned();
-                self.recorder.recorded.lock().bytes += text.len();
+                self.recorder.recorded.lock().bytes += bytes.len();
                 if let Some(exchange) = &mut self.exchange {
-                    exchange.chunks.push(Chunk { at, text });
+                    exchange.push(at, bytes);
                 }
             }
             Some(Err(_)) => {

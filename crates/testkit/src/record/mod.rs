@@ -7,14 +7,15 @@ mod recorder;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use windlass_cassette::{Cassette, CassetteError, Normalizer, Substitutions};
+use parking_lot::Mutex;
+use windlass_cassette::{Cassette, CassetteError, Interaction, Normalizer, Substitutions};
 use windlass_core::{
-    AgentBackend, AgentEvent, AgentHandle, Capabilities, Clock, EventStream, Prompt, Result,
-    SessionId, SessionOptions, SystemClock, ready_events,
+    AgentBackend, AgentEvent, AgentHandle, Capabilities, Clock, EditMode, EventStream, Prompt,
+    Result, SessionId, SessionOptions, SystemClock, WorkLabel, ready_events,
 };
 
 pub use handle_backend::HandleBackend;
-use log::SharedLog;
+use log::{RecordingLog, SharedLog, TurnSink};
 use recorder::TurnRecorder;
 
 /// Forwards everything to another agent, and records its events.
@@ -58,6 +59,17 @@ impl<T: AgentBackend> RecordingAgent<T> {
         }
     }
 
+    /// Calls this function with each turn that has ended, instead of keeping the turns. They are not normalized.
+    #[must_use]
+    pub fn on_turn(
+        mut self,
+        on_turn: impl Fn(&WorkLabel, Interaction) + Send + Sync + 'static,
+    ) -> Self {
+        let sink = TurnSink(Arc::new(on_turn));
+        self.log = Arc::new(Mutex::new(RecordingLog::with_sink(sink)));
+        self
+    }
+
     /// Takes the offsets of events from this clock.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
@@ -92,6 +104,18 @@ impl<T: AgentBackend> AgentBackend for RecordingAgent<T> {
 
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
+    }
+
+    fn edit_mode(&self, model: Option<&str>) -> EditMode {
+        self.inner.edit_mode(model)
+    }
+
+    fn has_alternative(&self) -> bool {
+        self.inner.has_alternative()
+    }
+
+    fn context_window<'a>(&'a self, model: Option<&'a str>) -> BoxFuture<'a, Option<u64>> {
+        self.inner.context_window(model)
     }
 
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
@@ -142,12 +166,13 @@ impl<T: AgentBackend> AgentBackend for RecordingAgent<T> {
         self.inner.cancel(id)
     }
 
-    /// Everything is recorded in one recording.
+    /// Everything is recorded in one recording, or goes to one function.
     fn scoped(&self) -> Option<Arc<dyn AgentBackend>> {
+        let scoped = self.log.lock().scoped();
         Some(Arc::new(RecordingAgent {
             inner: self.inner.scoped()?,
             clock: Arc::clone(&self.clock),
-            log: Arc::clone(&self.log),
+            log: scoped.map_or_else(|| Arc::clone(&self.log), |log| Arc::new(Mutex::new(log))),
         }))
     }
 

@@ -126,6 +126,7 @@ impl Drop for TurnRecorder {
         } else if !self.done {
             log.interrupt(self.turn, at);
         }
+        log.end(self.turn);
     }
 }
 

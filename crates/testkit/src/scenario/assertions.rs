@@ -10,13 +10,23 @@ use super::{FileAssertion, ScenarioAssertions};
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Returns the violated assertions, one sentence each.
-pub(super) fn check(assertions: &ScenarioAssertions, workspace: &ScenarioWorkspace) -> Vec<String> {
+pub(super) async fn check(
+    assertions: &ScenarioAssertions,
+    workspace: &ScenarioWorkspace,
+) -> Vec<String> {
     let mut problems = Vec::new();
     for (path, assertion) in &assertions.files {
         let found = workspace.resolve(path).and_then(|path| read(&path));
         match found {
             Ok(text) => problems.extend(compare(path, assertion, text.as_deref())),
             Err(problem) => problems.push(format!("{path}: {problem}")),
+        }
+    }
+    if let Some(expected) = &assertions.tree {
+        match workspace.tree().await {
+            Ok(tree) if tree == *expected => {}
+            Ok(tree) => problems.push(format!("the tree is {tree}, not {expected}")),
+            Err(problem) => problems.push(problem),
         }
     }
     problems

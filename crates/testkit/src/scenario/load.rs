@@ -1,12 +1,13 @@
 //! Loads scenarios from a directory.
 
+use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::Scenario;
 
-/// Maximum size of a scenario file.
-const MAX_FILE_BYTES: u64 = 1 << 20;
+/// Maximum size of a scenario file, which contains a script.
+const MAX_FILE_BYTES: u64 = windlass_scripted::script::SCRIPT_BYTES;
 /// Maximum number of scenarios in a directory.
 const MAX_FILES: usize = 10_000;
 /// Maximum depth of subdirectories.
@@ -98,8 +99,31 @@ fn read(path: &Path) -> Result<Scenario, LoadError> {
         return Err(problem(format!("larger than {MAX_FILE_BYTES} bytes")));
     }
     let mut json = serde_json::Deserializer::from_str(&text);
-    serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let at = error.path().to_string();
-        problem(format!("{at}: {}", error.into_inner()))
-    })
+    let mut scenario: Scenario =
+        serde_path_to_error::deserialize(&mut json).map_err(|error| {
+            let at = error.path().to_string();
+            problem(format!("{at}: {}", error.into_inner()))
+        })?;
+    if let Some(setup) = &mut scenario.setup
+        && let Some(bundle) = &mut setup.repository
+    {
+        *bundle = beside(path, bundle).map_err(problem)?;
+    }
+    Ok(scenario)
+}
+
+/// Returns the path of a file beside the scenario.
+fn beside(scenario: &Path, name: &str) -> Result<String, String> {
+    let is_name = Path::new(name).file_name() == Some(OsStr::new(name));
+    if !is_name {
+        return Err(format!(
+            "setup.repository: {name:?} is not the name of a file beside the scenario"
+        ));
+    }
+    let file = std::path::absolute(scenario.with_file_name(name));
+    let file = file.map_err(|error| error.to_string())?;
+    match file.into_os_string().into_string() {
+        Ok(file) => Ok(file),
+        Err(file) => Err(format!("{} is not UTF-8", file.display())),
+    }
 }

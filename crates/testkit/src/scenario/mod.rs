@@ -10,6 +10,7 @@ mod junit;
 mod load;
 mod matching;
 mod report;
+mod repository;
 mod run;
 mod subject;
 mod tools;
@@ -74,6 +75,9 @@ pub struct ScenarioSetup {
     /// Files by path. An absolute path is relative to the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<BTreeMap<String, String>>,
+    /// A git bundle whose branch `main` is checked out: a file beside the scenario.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
     /// Names of demonstration MCP servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp_servers: Option<Vec<String>>,
@@ -161,8 +165,11 @@ pub enum EventMatcher {
 #[serde(deny_unknown_fields)]
 pub struct ScenarioAssertions {
     /// Files by path.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, FileAssertion>,
+    /// The id of the git tree of all files that are not ignored. Only with `setup.repository`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
 }
 
 /// What must be true of a file.

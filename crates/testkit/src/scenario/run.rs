@@ -61,7 +61,12 @@ async fn run_scenario(
     file: &Path,
     scenario: &Scenario,
 ) -> Result<(), ScenarioFailure> {
-    let workspace = ScenarioWorkspace::new(scenario).map_err(ScenarioFailure::Setup)?;
+    let workspace = ScenarioWorkspace::new(scenario)
+        .await
+        .map_err(ScenarioFailure::Setup)?;
+    let scenario = &workspace
+        .restored(scenario)
+        .map_err(ScenarioFailure::Setup)?;
     let context = ScenarioContext {
         scenario,
         file,
@@ -103,7 +108,9 @@ async fn run_in(
         end().map_err(to_failure)?;
     }
     let problems = match &scenario.assertions {
-        Some(assertions) if subject.changes_files() => assertions::check(assertions, workspace),
+        Some(assertions) if subject.changes_files() => {
+            assertions::check(assertions, workspace).await
+        }
         _ => Vec::new(),
     };
     if problems.is_empty() {

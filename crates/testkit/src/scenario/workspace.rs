@@ -2,20 +2,24 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use serde_json::Value;
 use tempfile::TempDir;
+use windlass_cassette::Substitutions;
 
 use super::Scenario;
+use super::repository::ScenarioRepository;
 
 /// A private directory of a scenario, removed with it.
 #[derive(Debug)]
 pub(super) struct ScenarioWorkspace {
     dir: TempDir,
     root: PathBuf,
+    repository: Option<ScenarioRepository>,
 }
 
 impl ScenarioWorkspace {
     /// Creates a directory with the scenario's files.
-    pub(super) fn new(scenario: &Scenario) -> Result<Self, String> {
+    pub(super) async fn new(scenario: &Scenario) -> Result<Self, String> {
         let created = tempfile::Builder::new().prefix("scenario-").tempdir();
         let dir = created
             .map_err(|error| format!("cannot create a directory for the scenario: {error}"))?;
@@ -23,7 +27,17 @@ impl ScenarioWorkspace {
             .path()
             .canonicalize()
             .map_err(|error| error.to_string())?;
-        let workspace = Self { dir, root };
+        let setup = scenario.setup.as_ref();
+        let bundle = setup.and_then(|setup| setup.repository.as_ref());
+        let repository = match bundle {
+            Some(bundle) => Some(ScenarioRepository::check_out(bundle, &root).await?),
+            None => None,
+        };
+        let workspace = Self {
+            dir,
+            root,
+            repository,
+        };
         let files = scenario
             .setup
             .iter()
@@ -39,6 +53,27 @@ impl ScenarioWorkspace {
 
     pub(super) fn path(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns the id of the tree of the files.
+    pub(super) async fn tree(&self) -> Result<String, String> {
+        match &self.repository {
+            Some(repository) => repository.tree(&self.root).await,
+            None => Err("the scenario has no setup.repository".to_owned()),
+        }
+    }
+
+    /// Returns the scenario with this directory instead of the placeholder `{workspace}` in its prompts and its script.
+    pub(super) fn restored(&self, scenario: &Scenario) -> Result<Scenario, String> {
+        let substitutions = Substitutions::new().workspace(&self.root);
+        let value = serde_json::to_value(scenario);
+        let mut value = value.map_err(|error| error.to_string())?;
+        for part in ["prompt", "then", "script"] {
+            if let Some(value) = value.get_mut(part) {
+                restore(&substitutions, value);
+            }
+        }
+        serde_json::from_value(value).map_err(|error| error.to_string())
     }
 
     /// Returns the local path of a scenario's path: an absolute path is relative to the workspace.
@@ -77,6 +112,19 @@ impl ScenarioWorkspace {
         self.dir
             .close()
             .map_err(|error| format!("{path} could not be removed: {error}"))
+    }
+}
+
+fn restore(substitutions: &Substitutions, value: &mut Value) {
+    match value {
+        Value::String(text) => substitutions.restore_text(text),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| restore(substitutions, item)),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|field| restore(substitutions, field)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -49,6 +49,11 @@ pub(super) struct Ask {
 }
 
 impl Ask {
+    /// Returns the agent's directory.
+    pub(super) fn cwd(&self) -> Result<PathBuf, CliError> {
+        absolute_dir(&self.cwd)
+    }
+
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let name = default_agent::choose(app, self.agent.as_deref()).await?;
         let agent = app.find_agent(name.as_deref())?;
@@ -68,7 +73,7 @@ impl Ask {
         handle: &AgentHandle,
         agent: &AgentConfig,
     ) -> Result<Exit, CliError> {
-        let cwd = absolute_dir(&self.cwd)?;
+        let cwd = self.cwd()?;
         usage::store_calls(app).await;
         let started = SystemClock::new().now();
         let exit = self.run_in(app, handle, agent, cwd.clone()).await;

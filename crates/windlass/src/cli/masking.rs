@@ -36,10 +36,19 @@ pub(super) fn known_secrets(inputs: &Inputs, config: &Config) -> Vec<(String, Se
 
 /// Returns the substitutions of a recording: this machine's paths and every known secret.
 pub(super) fn substitutions(inputs: &Inputs, config: &Config) -> Substitutions {
+    add_secrets(local_substitutions(), inputs, config)
+}
+
+/// Returns every known secret as substitutions.
+pub(super) fn secret_substitutions(inputs: &Inputs, config: &Config) -> Substitutions {
+    add_secrets(Substitutions::new(), inputs, config)
+}
+
+fn add_secrets(substitutions: Substitutions, inputs: &Inputs, config: &Config) -> Substitutions {
     let secrets = known_secrets(inputs, config).into_iter();
     secrets
         .filter(|(_, secret)| secret.expose_secret().len() >= MIN_SECRET_LEN)
-        .fold(local_substitutions(), |substitutions, (name, secret)| {
+        .fold(substitutions, |substitutions, (name, secret)| {
             substitutions.secret(&name, secret)
         })
 }

@@ -43,6 +43,7 @@ mod publish;
 mod question;
 mod queue;
 mod record;
+mod recordings;
 pub mod reference;
 mod remote;
 mod replay;

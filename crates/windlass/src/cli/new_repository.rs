@@ -1,4 +1,4 @@
-//! Repositories that Windlass creates: for the demo and for evaluations.
+//! Repositories that Windlass creates: for the demo, for evaluations and for scenarios.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,6 +31,11 @@ impl NewGit<'_> {
     /// Commits all files.
     pub(super) async fn commit_all(&self, message: &str) -> Result<(), CliError> {
         self.run(&["add", "--all", "--force"]).await?;
+        self.commit(message).await
+    }
+
+    /// Commits the index.
+    pub(super) async fn commit(&self, message: &str) -> Result<(), CliError> {
         let message = format!("--message={message}");
         self.run(&[
             "-c",

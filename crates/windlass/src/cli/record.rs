@@ -3,9 +3,14 @@
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
+use parking_lot::Mutex;
+use windlass_bridge::CallRecorder;
+use windlass_cassette::{Cassette, Entry, Exchange, Normalizer, Substitutions};
 use windlass_core::AgentHandle;
+use windlass_tasks::CallLabels;
 use windlass_testkit::RecordingAgent;
 
 use super::app::App;
@@ -25,6 +30,28 @@ pub(super) struct Record {
     ask: Ask,
 }
 
+/// The model calls of the turn.
+#[derive(Debug, Default)]
+struct RecordedCalls(Mutex<Vec<Entry>>);
+
+impl RecordedCalls {
+    /// Returns the calls without secrets. Ids stay, because a replay restores only the agent's directory.
+    fn take(&self, substitutions: &Substitutions) -> Vec<Entry> {
+        let entries = std::mem::take(&mut *self.0.lock());
+        let mut cassette = Cassette { entries };
+        Normalizer::new(substitutions)
+            .keeping_ids()
+            .normalize_cassette(&mut cassette);
+        cassette.entries
+    }
+}
+
+impl CallRecorder for RecordedCalls {
+    fn record(&self, _: &CallLabels, exchange: Exchange) {
+        self.0.lock().push(Entry::Exchange(exchange));
+    }
+}
+
 impl Record {
     /// Records the turn, also if it fails.
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
@@ -32,12 +59,23 @@ impl Record {
         let recorder = RecordingAgent::from_handle(app.open_agent(&agent)?);
         let recording = recorder.recording();
         let handle = AgentHandle::wrap(recorder);
+        let cwd = self.ask.cwd()?;
+        let calls = Arc::new(RecordedCalls::default());
+        if let Some(bridge) = &app.bridge {
+            bridge.record_with(Arc::<RecordedCalls>::clone(&calls));
+        }
         // Create the file first, so that an error is reported before a long turn and not after it.
         let mut file = self.create()?;
         let exit = self.ask.run_on(app, &handle, &agent).await?;
+        let config = app.config()?;
+        let substitutions = masking::secret_substitutions(&app.inputs, config);
+        let substitutions = substitutions.workspace(cwd);
         let cassette = recording
-            .cassette(&masking::substitutions(&app.inputs, app.config()?))
-            .and_then(|cassette| cassette.to_jsonl())
+            .cassette(&masking::substitutions(&app.inputs, config))
+            .and_then(|mut cassette| {
+                cassette.entries.extend(calls.take(&substitutions));
+                cassette.to_jsonl()
+            })
             .map_err(|error| CliError::failed(error.to_string()))?;
         file.write_all(cassette.as_bytes())
             .map_err(|error| CliError::failed(format!("{}: {error}", self.to.display())))?;

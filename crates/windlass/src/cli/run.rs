@@ -24,6 +24,7 @@ use super::interrupt::Interrupts;
 use super::progress::ProgressPrinter;
 use super::prompt_text;
 use super::queue::ProjectQueue;
+use super::recordings::RecordArgs;
 use super::remote;
 use super::spinner::Spinner;
 use super::task::TaskTests;
@@ -64,6 +65,8 @@ pub(super) struct Run {
     no_tests: bool,
     #[command(flatten)]
     tests: TaskTests,
+    #[command(flatten)]
+    record: RecordArgs,
     /// Print one JSON object with the plan and, with --apply, the task, its result and the merge
     #[arg(long, conflicts_with = "land")]
     json: bool,
@@ -164,7 +167,7 @@ impl Run {
         let progress = Arc::new(ProgressPrinter::new(app.console).with_local_approver(&approver));
         let runner = task_runtime.runner(
             Arc::clone(&queue.store),
-            Arc::new(roles.agents.clone()),
+            self.record.resolver(app, queue, roles.agents.clone())?,
             Some(Arc::clone(&progress) as Arc<dyn Listener>),
             windlass_runner::RunnerSettings {
                 approver,

@@ -249,6 +249,11 @@ fn codebase(app: &App<'_>, sandbox: Sandbox) -> CodebaseContext {
 /// Returns the directory for the clones of one store. Stores do not share it, because attempt numbers are unique only
 /// within a store.
 fn clones_dir(app: &App<'_>, store_url: &str) -> Result<PathBuf, CliError> {
+    store_dir(app, "places", store_url)
+}
+
+/// Returns a directory in the state directory that only this store uses.
+pub(super) fn store_dir(app: &App<'_>, kind: &str, store_url: &str) -> Result<PathBuf, CliError> {
     let state = app
         .inputs
         .state_dir()
@@ -259,5 +264,5 @@ fn clones_dir(app: &App<'_>, store_url: &str) -> Result<PathBuf, CliError> {
         .take(8)
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    Ok(state.join("places").join(name))
+    Ok(state.join(kind).join(name))
 }

@@ -14,6 +14,7 @@ use super::default_agent;
 use super::exit::CliError;
 use super::progress::ProgressPrinter;
 use super::queue::OpenQueue;
+use super::recordings::RecordArgs;
 use super::review::ReviewingAgent;
 use super::task_runtime::{TaskRuntime, runner_settings};
 use super::worker_agents::usable_agents;
@@ -38,6 +39,8 @@ pub(super) struct WorkerArgs {
     /// What this machine has, such as gpu: tasks that need it are claimed too (repeatable, added to worker.labels)
     #[arg(long, value_name = "LABEL", value_parser = super::task::label)]
     label: Vec<String>,
+    #[command(flatten)]
+    record: RecordArgs,
 }
 
 impl WorkerArgs {
@@ -123,7 +126,7 @@ impl WorkerArgs {
         let listener: Arc<dyn LandingListener> = printer.clone();
         let runner = task_runtime.runner(
             Arc::clone(&queue.store),
-            Arc::new(agents),
+            self.record.resolver(app, queue, agents)?,
             Some(printer),
             settings,
         );

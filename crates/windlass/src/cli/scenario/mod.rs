@@ -1,4 +1,6 @@
-//! `windlass scenario`: runs scenario tests against an agent.
+//! `windlass scenario`: runs scenario tests against an agent, and makes scenarios of recorded tasks.
+
+mod from_task;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -21,6 +23,7 @@ use super::app::App;
 use super::exit::{CliError, Exit};
 use super::scripted;
 use crate::config::AgentConfig;
+use from_task::FromTask;
 
 #[derive(Debug, Args)]
 pub(super) struct Scenarios {
@@ -32,6 +35,8 @@ pub(super) struct Scenarios {
 enum Command {
     /// Run every scenario of a directory and report the results
     Run(Run),
+    /// Make a scenario of a recorded attempt at a task, which repeats it offline
+    FromTask(FromTask),
 }
 
 #[derive(Debug, Args)]
@@ -63,7 +68,10 @@ struct Run {
 
 impl Scenarios {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let Command::Run(run) = self.command;
+        let run = match self.command {
+            Command::Run(run) => run,
+            Command::FromTask(from_task) => return from_task.run(app).await,
+        };
         let mut subject = run.subject(app)?;
         if let Some(file) = &run.script {
             let script = Script::read(file).map_err(|error| CliError::usage(error.to_string()))?;
