@@ -93,7 +93,8 @@ mod tests {
         let text = "žluťoučký kůň";
         for split in 1..text.len() {
             let mut builder = ExchangeBuilder::new("chat", "POST", "/v1", b"{}");
-            builder.start(200, [("content-type", &b"text/plain"[..]), ("x-own", b"1")]);
+            let headers = [("content-type", &b"text/plain"[..]), ("x-own", &b"1"[..])];
+            builder.start(200, headers);
             let (first, second) = text.as_bytes().split_at(split);
             builder.push(Duration::ZERO, first);
             builder.push(Duration::ZERO, second);

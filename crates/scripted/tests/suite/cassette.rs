@@ -1,7 +1,8 @@
 //! Model exchanges, recorded and replayed.
 
 use windlass_cassette::{Cassette, Normalizer, Substitutions, strip_placeholder_numbers};
-use windlass_scripted::{RunningModel, ScriptedModel};
+use windlass_scripted::script::{ScriptPart, ScriptTurn};
+use windlass_scripted::{RunningModel, Script, ScriptedModel};
 use windlass_wire::Dialect;
 
 use super::harness::Harness;
@@ -48,6 +49,41 @@ async fn p15_every_dialect_is_replayed_byte_for_byte() {
     }
     assert_eq!(replayed, answers);
     assert!(again.report().is_clean(), "{}", again.report());
+}
+
+#[tokio::test]
+async fn script_of_a_recording_gives_the_same_answers() {
+    let original = script(
+        r#"{"turns": [
+            {"fault": {"status": {"code": 429, "retry_after_secs": 7, "message": "slow down"}}, "times": 10},
+            {"answer": [{"reasoning": "Hm."}, {"text": "pong {workspace} \u017e"}, {"call": {"name": "t", "arguments": {"a": [1]}}}],
+             "times": 10, "usage": {"input": 5, "output": 3, "cached": 1, "reasoning": 2}}
+        ]}"#,
+    );
+    let recorded = serve(ScriptedModel::new(original.clone()).recording()).await;
+    for _ in &original.turns {
+        for dialect in Dialect::ALL {
+            for stream in [false, true] {
+                ask(&recorded, dialect, stream, "Say pong").await;
+            }
+        }
+    }
+    let made = Script::from_exchanges(recorded_cassette(&recorded).exchanges()).unwrap();
+    assert_eq!(made.turns.len(), 20);
+    for (turn, number) in made.turns.iter().zip(0..) {
+        let expected = &original.turns[number / 10];
+        assert_eq!(turn.fault, expected.fault, "{number}");
+        assert_eq!(turn.when.turn, Some(1));
+        // Ollama reports no cached tokens, and not every API has reasoning.
+        let spoken = |turn: &ScriptTurn| {
+            let parts = turn.answer.iter();
+            parts
+                .filter(|part| !matches!(part, ScriptPart::Reasoning(_)))
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(spoken(turn), spoken(expected), "{number}");
+    }
 }
 
 #[tokio::test]

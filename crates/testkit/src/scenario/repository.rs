@@ -29,7 +29,7 @@ impl ScenarioRepository {
         let created = tempfile::Builder::new().prefix("scenario-git-").tempdir();
         let dir = created.map_err(|error| error.to_string())?;
         let repository = Self { dir, sandbox };
-        for (name, options) in [(GIT_DIR, &["--bare"][..]), ("workspace", &[])] {
+        for (name, options) in [(GIT_DIR, &["--bare"][..]), ("workspace", &[][..])] {
             let clone = ["clone", "--quiet", "--branch", BRANCH];
             let files = ["--", bundle, name];
             let args: Vec<&str> = clone.iter().chain(options).chain(&files).copied().collect();
