@@ -44,7 +44,7 @@ pub struct OwnRequest {
 
 /// A call that this program makes itself. One that is dropped was interrupted.
 pub trait CountedCall: Send {
-    /// Stores the end of the call: what was reported, or the error.
+    /// Stores the end of the call: what was reported, or the error instead of a response.
     fn end(self: Box<Self>, end: Result<ReportedUsage, ModelError>) -> BoxFuture<'static, ()>;
 }
 

@@ -73,6 +73,7 @@ pub(crate) struct MeteredCall {
     meter: Arc<Meter>,
     /// `None` without a store.
     id: Option<StoredId>,
+    labels: CallLabels,
     requested_model: Option<String>,
     started: Duration,
 }
@@ -152,6 +153,7 @@ impl Meter {
         Ok(MeteredCall {
             meter: Arc::clone(self),
             id,
+            labels: labels.clone(),
             requested_model: request.model.clone(),
             started,
         })
@@ -308,10 +310,16 @@ fn dollars(nanos: i64) -> String {
 impl MeteredCall {
     /// Stores the end of the call.
     pub(crate) fn settle(self, status: CallStatus, http_status: Option<u16>, found: ReportedUsage) {
+        let meter = self.meter;
+        if let Some(error) = found.error {
+            let (limited, labels) = (Arc::clone(&meter), self.labels);
+            meter.pending.spawn(async move {
+                limited.on_error(&labels, &error).await;
+            });
+        }
         let Some(id) = self.id else {
             return;
         };
-        let meter = self.meter;
         let Some(store) = meter.store.get().cloned().flatten() else {
             return;
         };

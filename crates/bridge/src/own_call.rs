@@ -56,6 +56,9 @@ impl CountedCall for OwnCall {
                 return;
             };
             match end {
+                Ok(found) if found.error.is_some() => {
+                    call.settle(CallStatus::Interrupted, None, found);
+                }
                 Ok(found) => call.settle(CallStatus::Done, None, found),
                 Err(error) => {
                     call.settle(CallStatus::Failed, Some(error.status), nothing_reported());

@@ -5,7 +5,10 @@ use serde_json::Value;
 use crate::frame::{ArraySplitter, LineSplitter, MAX_EVENT_BYTES, SseSplitter};
 use crate::json;
 use crate::relay::value_start;
-use crate::{Dialect, TokenUsage, WireError, chat, gemini, messages, ollama, responses};
+use crate::{
+    Dialect, ErrorKind, ModelError, ModelEvent, TokenUsage, WireError, chat, gemini, messages,
+    ollama, responses,
+};
 
 /// The longest name of a model that is kept.
 const MAX_MODEL_BYTES: usize = 200;
@@ -19,6 +22,8 @@ pub struct ReportedUsage {
     pub usage: Option<TokenUsage>,
     /// Whether these are the counts of the whole response. The first counts of a stream are not.
     pub is_final: bool,
+    /// The error with which the provider ended a stream that had started.
+    pub error: Option<ModelError>,
 }
 
 /// Reads one response, whole or streamed, split at any position. It never fails: what cannot be read is not reported.
@@ -115,6 +120,11 @@ impl UsageReader {
 
 /// Reads a frame, if it may have something that is not known yet.
 fn read_frame(dialect: Dialect, data: &[u8], found: &mut ReportedUsage) {
+    if may_be_error(data)
+        && let Some(error) = stream_error(dialect, data)
+    {
+        found.error = Some(error);
+    }
     let key: &[u8] = match dialect {
         Dialect::Chat | Dialect::Responses | Dialect::Messages => b"\"usage\"",
         Dialect::Gemini => b"\"usageMetadata\"",
@@ -127,6 +137,25 @@ fn read_frame(dialect: Dialect, data: &[u8], found: &mut ReportedUsage) {
     if let Ok(frame) = json::parse(data) {
         read_object(dialect, &frame, found);
     }
+}
+
+/// Returns `true` if a frame has an error, or the name of one as its type.
+fn may_be_error(data: &[u8]) -> bool {
+    let has_error = value_start(data, b"\"error\"").is_some_and(|value| !value.starts_with(b"n"));
+    has_error || value_start(data, b"\"type\"") == Some(b"\"e")
+}
+
+/// Returns the provider's error, if the frame is one.
+fn stream_error(dialect: Dialect, data: &[u8]) -> Option<ModelError> {
+    let mut events = Vec::new();
+    let decoded = dialect.decoder().frame(b"", data, &mut events);
+    let error = decoded.err().or_else(|| {
+        events.into_iter().find_map(|event| match event {
+            ModelEvent::Error(error) => Some(error),
+            _ => None,
+        })
+    });
+    error.filter(|error| error.kind != ErrorKind::Protocol)
 }
 
 /// Reads one JSON object of a response: a document, or the data of a frame.
@@ -284,6 +313,22 @@ mod tests {
         let without = "data: {\"model\":\"m\",\"choices\":[{}]}\n\ndata: [DONE]\n\n";
         let found = read(Dialect::Chat, SSE, without, 5);
         assert_eq!((found.model.as_deref(), found.usage), (Some("m"), None));
+    }
+
+    #[test]
+    fn error_inside_a_stream_is_read() {
+        let overloaded = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
+        let error = read(Dialect::Messages, SSE, overloaded, 5).error;
+        assert_eq!(error.unwrap().kind, ErrorKind::Overloaded);
+        let limited = "data: {\"type\":\"response.failed\",\"response\":{\"error\":{\"code\":\"rate_limit_exceeded\",\"message\":\"Please try again in 3s\"}}}\n\n";
+        let error = read(Dialect::Responses, SSE, limited, 5).error;
+        assert_eq!(error.unwrap().kind, ErrorKind::RateLimited);
+        let limited = "data: {\"error\":{\"code\":\"rate_limit_exceeded\",\"type\":\"tokens\",\"message\":\"slow down\"}}\n\n";
+        let error = read(Dialect::Chat, SSE, limited, 5).error;
+        assert_eq!(error.unwrap().kind, ErrorKind::RateLimited);
+        // Text about an error is none.
+        let text = "data: {\"model\":\"m\",\"choices\":[{\"delta\":{\"content\":\"{\\\"error\\\": {}}\"}}],\"error\":null}\n\n";
+        assert_eq!(read(Dialect::Chat, SSE, text, 5).error, None);
     }
 
     #[test]

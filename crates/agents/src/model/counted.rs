@@ -64,7 +64,13 @@ pub(super) struct CallRecord {
 impl CallRecord {
     pub(super) async fn on_event(&mut self, event: &ModelEvent) {
         match event {
-            ModelEvent::Error(_) if self.has_started => self.call = None,
+            ModelEvent::Error(error) if self.has_started => {
+                let found = ReportedUsage {
+                    error: Some(error.clone()),
+                    ..std::mem::take(&mut self.found)
+                };
+                self.end(Ok(found)).await;
+            }
             ModelEvent::Error(error) => self.end(Err(error.clone())).await,
             _ => self.has_started = true,
         }
@@ -110,9 +116,11 @@ mod tests {
 
     impl CountedCall for FakeCall {
         fn end(self: Box<Self>, end: Result<ReportedUsage, ModelError>) -> BoxFuture<'static, ()> {
-            self.0
-                .lock()
-                .push(if end.is_ok() { "done" } else { "failed" });
+            self.0.lock().push(match end {
+                Ok(found) if found.is_final => "done",
+                Ok(_) => "interrupted",
+                Err(_) => "failed",
+            });
             Box::pin(std::future::ready(()))
         }
     }
@@ -146,8 +154,11 @@ mod tests {
             ends(std::slice::from_ref(&error)).await,
             ["failed", "dropped"]
         );
-        // A call that is only dropped was interrupted: what it reserved counts.
-        assert_eq!(ends(&[text.clone(), error]).await, ["dropped"]);
+        assert_eq!(
+            ends(&[text.clone(), error]).await,
+            ["interrupted", "dropped"]
+        );
+        // A call that is only dropped was interrupted, too: what it reserved counts.
         assert_eq!(ends(&[text]).await, ["dropped"]);
     }
 }

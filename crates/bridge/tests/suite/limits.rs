@@ -62,6 +62,27 @@ async fn limited_account_is_refused_without_asking_the_provider() {
 }
 
 #[tokio::test]
+async fn error_inside_a_stream_limits_the_account() {
+    let stream = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 167\r\n\r\n\
+        event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"model\":\"m\"}}\n\n\
+        event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n";
+    let mut setup = Setup::new(Vec::new()).await;
+    let access = setup.open();
+    let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
+    setup.next().await.answer(stream).await;
+    let (head, body) = read_response(agent).await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    assert!(body.contains("busy"), "{body}");
+    setup.bridge.flush().await;
+    let limit = setup.store.calls.attempt_limit(attempt()).await.unwrap();
+    assert_eq!(limit.unwrap().reason, "busy");
+    // What it reserved counts, because it has started.
+    let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
+    let (head, _) = read_response(agent).await;
+    assert!(head.starts_with("HTTP/1.1 529"), "{head}");
+}
+
+#[tokio::test]
 async fn other_process_and_other_agent_know_the_limit() {
     let setup = limited_setup().await;
     let other = Bridge::new(MeterSettings::default());

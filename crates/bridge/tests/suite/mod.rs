@@ -3,4 +3,5 @@
 mod budget;
 mod limits;
 mod provider;
+mod recording;
 mod relay;
