@@ -1,14 +1,15 @@
 //! `windlass usage`: what the agents' model calls used and cost.
 
+mod csv;
+
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use windlass_core::{Clock, SystemClock, Timestamp};
+use windlass_core::{Clock, SystemClock, Timestamp, Usage};
 use windlass_store::StoreSettings;
-use windlass_tasks::{ProjectId, UsageKey, UsageQuery, UsageTotal};
+use windlass_tasks::{ProjectId, TaskStore, UsageKey, UsageQuery, UsageTotal};
 
 use super::account_limits;
 use super::app::App;
@@ -103,7 +104,20 @@ struct UsageRow {
     calls_with_unknown_cost: u64,
     calls_not_done: u64,
     seconds: f64,
+    /// What the agents themselves say that a task used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reported_by_agent: Option<ReportedTokens>,
 }
+
+/// The tokens that agents report. The input includes cached tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+struct ReportedTokens {
+    input_tokens: u64,
+    output_tokens: u64,
+}
+
+/// For how many tasks the reports of their agents are shown, those with the highest cost.
+const MAX_REPORTS: usize = 200;
 
 impl UsageCommand {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
@@ -120,14 +134,19 @@ impl UsageCommand {
         let projects = queue.store.projects().await?;
         let projects: BTreeMap<ProjectId, String> =
             projects.into_iter().map(|one| (one.id, one.name)).collect();
-        let rows: Vec<UsageRow> = totals
+        let mut rows: Vec<UsageRow> = totals
             .into_iter()
             .map(|total| row(self.by, total, &projects))
             .collect();
+        if self.by == RowKind::Task && since.is_none() {
+            for row in rows.iter_mut().take(MAX_REPORTS) {
+                row.reported_by_agent = reported(&*queue.store, row.key.as_deref()).await?;
+            }
+        }
         if self.json {
             app.console.pretty_json(&rows)?;
         } else if self.csv {
-            for line in csv(self.by, &rows) {
+            for line in csv::lines(self.by, &rows) {
                 app.console.line(&line)?;
             }
         } else if rows.is_empty() {
@@ -137,6 +156,26 @@ impl UsageCommand {
         }
         Ok(Exit::Done)
     }
+}
+
+/// Returns what the agents of a task report, if they report anything.
+async fn reported(
+    store: &dyn TaskStore,
+    task: Option<&str>,
+) -> Result<Option<ReportedTokens>, CliError> {
+    let Some(task) = task.and_then(|task| task.parse().ok()) else {
+        return Ok(None);
+    };
+    let mut total = Usage::default();
+    for attempt in store.attempts(task).await? {
+        total += &attempt.usage;
+    }
+    let cached = total.cache_read_tokens.unwrap_or(0) + total.cache_write_tokens.unwrap_or(0);
+    let reported = ReportedTokens {
+        input_tokens: total.input_tokens + cached,
+        output_tokens: total.output_tokens,
+    };
+    Ok((reported.input_tokens + reported.output_tokens > 0).then_some(reported))
 }
 
 /// Lets the bridge store its calls, for a command that opens no store otherwise. Outside of a repository there is none.
@@ -216,6 +255,7 @@ fn row(by: RowKind, total: UsageTotal, projects: &BTreeMap<ProjectId, String>) -
         calls_with_unknown_cost: total.unknown_cost,
         calls_not_done: total.not_done,
         seconds: total.duration.as_secs_f64(),
+        reported_by_agent: None,
     }
 }
 
@@ -279,53 +319,15 @@ fn notes(row: &UsageRow) -> String {
             notes.push(format!("{count} {what}"));
         }
     }
-    notes.join(", ")
-}
-
-fn csv(by: RowKind, rows: &[UsageRow]) -> Vec<String> {
-    let mut lines = vec![format!(
-        "{},calls,input_tokens,cache_read_tokens,cache_write_tokens,output_tokens,reasoning_tokens,\
-         calls_with_unknown_tokens,cost_usd,calls_with_unknown_cost,calls_not_done,seconds",
-        by.heading()
-    )];
-    for row in rows {
-        let mut line = quoted(row.key.as_deref().unwrap_or_default());
-        let numbers = [
-            row.calls,
-            row.input_tokens,
-            row.cache_read_tokens,
-            row.cache_write_tokens,
-            row.output_tokens,
-            row.reasoning_tokens,
-            row.calls_with_unknown_tokens,
-        ];
-        for number in numbers {
-            let _ = write!(line, ",{number}");
-        }
-        let (unknown, not_done) = (row.calls_with_unknown_cost, row.calls_not_done);
-        let cost = if unknown == row.calls {
-            String::new()
-        } else {
-            format!("{:.9}", row.cost_usd)
-        };
-        let _ = write!(line, ",{cost},{unknown},{not_done},{:.3}", row.seconds);
-        lines.push(line);
-    }
-    lines
-}
-
-/// Returns a value for CSV. A spreadsheet must not read it as a formula.
-fn quoted(text: &str) -> String {
-    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let text = if is_formula {
-        format!("'{text}")
-    } else {
-        text.to_owned()
+    let counted = ReportedTokens {
+        input_tokens: row.input_tokens,
+        output_tokens: row.output_tokens,
     };
-    if text.contains([',', '"', '\n', '\r']) {
-        return format!("\"{}\"", text.replace('"', "\"\""));
+    if let Some(reported) = row.reported_by_agent.filter(|reported| *reported != counted) {
+        let (input, output) = (reported.input_tokens, reported.output_tokens);
+        notes.push(format!("the agent reports {input} and {output} tokens"));
     }
-    text
+    notes.join(", ")
 }
 
 #[cfg(test)]
@@ -349,18 +351,5 @@ mod tests {
             assert!(since(bad).is_err(), "{bad}");
         }
         assert_eq!(day("20512"), "2026-02-28");
-    }
-
-    #[test]
-    fn csv_values_are_quoted_and_no_formulas() {
-        for (text, expected) in [
-            ("gpt-5", "gpt-5"),
-            ("a,b", "\"a,b\""),
-            ("a\"b", "\"a\"\"b\""),
-            ("=1+1", "'=1+1"),
-            ("@x", "'@x"),
-        ] {
-            assert_eq!(quoted(text), expected);
-        }
     }
 }
