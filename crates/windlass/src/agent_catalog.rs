@@ -26,6 +26,8 @@ pub(crate) struct AgentCatalog {
     masker: Masker,
     /// The agent to use if none is named, instead of the configured default.
     default: Option<String>,
+    /// Tasks that name no agent get the one for their kind, if it is configured.
+    routes: bool,
     /// Opened agents by the names under which they were requested. Caching keeps an agent's idle process for the next
     /// turn, and a composite's knowledge of which nodes are cooling down.
     open: Arc<Mutex<BTreeMap<String, AgentHandle>>>,
@@ -38,6 +40,7 @@ impl AgentCatalog {
             config,
             masker: Masker::default(),
             default: None,
+            routes: true,
             open: Arc::default(),
         }
     }
@@ -52,6 +55,24 @@ impl AgentCatalog {
     pub(crate) fn with_default(mut self, name: Option<String>) -> Self {
         self.default = name;
         self
+    }
+
+    /// Uses the default for every kind of task, whatever the configuration sets for it.
+    pub(crate) fn without_routing(mut self) -> Self {
+        self.routes = false;
+        self
+    }
+
+    /// Returns the name of the agent for tasks of this kind that name none.
+    fn default_for(&self, kind: WorkerKind) -> Option<&str> {
+        let routing = &self.config.routing;
+        let routed = match kind {
+            WorkerKind::Backend => &routing.backend,
+            WorkerKind::Frontend => &routing.frontend,
+            WorkerKind::Test => &routing.test,
+        };
+        let routed = routed.as_deref().filter(|_| self.routes);
+        routed.or(self.default())
     }
 
     /// Returns the name of the agent to use if none is named.
@@ -211,17 +232,19 @@ impl AgentCatalog {
 }
 
 impl AgentResolver for AgentCatalog {
-    fn resolve(&self, name: Option<&str>, _kind: WorkerKind) -> Result<AgentHandle> {
+    fn resolve(&self, name: Option<&str>, kind: WorkerKind) -> Result<AgentHandle> {
+        let name = name.or(self.default_for(kind));
         if let Some(handle) = name.and_then(|name| self.open.lock().get(name).cloned()) {
             return Ok(handle);
         }
         let agent = self.find(name)?;
-        let name = name.or(self.default()).unwrap_or(&agent.name);
+        let name = name.unwrap_or(&agent.name);
         self.get_or_open(name, &agent, &[])
     }
 
     fn resolve_for_task(&self, task: &Task) -> Result<AgentHandle> {
         let name = task.agent.as_deref();
+        let name = name.or(self.default_for(task.kind));
         let Some(settings) = &task.agent_settings else {
             return self.resolve(name, task.kind);
         };
@@ -233,7 +256,8 @@ impl AgentResolver for AgentCatalog {
     }
 
     fn name_for(&self, task: &Task, agent: &AgentHandle) -> String {
-        let name = task.agent.as_deref().or(self.default());
+        let name = task.agent.as_deref();
+        let name = name.or(self.default_for(task.kind));
         name.unwrap_or(agent.name()).to_owned()
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct WorkerArgs {
     /// Maximum number of concurrent tasks (default: worker.concurrency)
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     concurrency: Option<u16>,
-    /// Agent for tasks that name none (default: the configured agent, else anthropic if ANTHROPIC_API_KEY is set)
+    /// Agent for tasks that name none (default: routing, then the configured agent, else anthropic if ANTHROPIC_API_KEY is set)
     #[arg(short, long, value_name = "NAME")]
     agent: Option<String>,
     /// Run tasks of all projects in the store; each needs a checkout on this machine or a remote
@@ -58,7 +58,11 @@ impl WorkerArgs {
             (is_unset && has_key()).then(|| "anthropic".to_owned())
         });
         let default = default_agent::choose(app, default.as_deref()).await?;
-        Ok(app.catalog()?.with_default(default))
+        let catalog = app.catalog()?.with_default(default);
+        Ok(match self.agent {
+            Some(_) => catalog.without_routing(),
+            None => catalog,
+        })
     }
 
     /// Reports a missing default agent now, not once for each task. It is an error if it is named, or if a waiting task

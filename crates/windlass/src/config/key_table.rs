@@ -8,6 +8,7 @@
 mod agents;
 mod outbox;
 mod policy;
+mod routing;
 mod served;
 mod spending;
 mod tasks;
@@ -15,6 +16,7 @@ mod tasks;
 pub use agents::{AgentKeys, GeneralSettings};
 pub use outbox::{NotifySettings, PublishSettings};
 pub use policy::PolicySettings;
+pub use routing::RoutingSettings;
 pub use served::{AliasSettings, CompositeSettings, GatewaySettings};
 pub use spending::{PriceKeys, SpendSettings};
 pub use tasks::{
@@ -222,6 +224,7 @@ const TABLES: &[&[KeySpec]] = &[
     SpendSettings::KEYS,
     PriceKeys::KEYS,
     PolicySettings::KEYS,
+    RoutingSettings::KEYS,
 ];
 
 /// All keys, in the order of the documentation.

@@ -51,8 +51,9 @@ pub use key::Key;
 pub use key_table::{
     AgentKeys, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, GatewaySettings,
     GeneralSettings, KEYS, KeySpec, LandSettings, LimitSettings, NotifySettings, PolicySettings,
-    PriceKeys, PublishSettings, ReviewSettings, RunSettings, SandboxSettings, SpendSettings,
-    StoreKeys, TaskSettings, TestsSettings, Trust, WorkerSettings, WorkspaceSettings,
+    PriceKeys, PublishSettings, ReviewSettings, RoutingSettings, RunSettings, SandboxSettings,
+    SpendSettings, StoreKeys, TaskSettings, TestsSettings, Trust, WorkerSettings,
+    WorkspaceSettings,
 };
 pub use kind::ValueKind;
 pub use notice::Notice;

@@ -13,9 +13,9 @@ use super::value_type::LandStrategy;
 use super::{
     AgentKeys, Alias, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, Error,
     GatewaySettings, GeneralSettings, Key, LandSettings, LimitSettings, Notice, NotifySettings,
-    Origin, PolicySettings, PriceKeys, PublishSettings, Result, ReviewSettings, RunSettings,
-    SandboxSettings, SpendSettings, StoreKeys, TaskSettings, TestsSettings, WorkerSettings,
-    WorkspaceSettings, redact,
+    Origin, PolicySettings, PriceKeys, PublishSettings, Result, ReviewSettings, RoutingSettings,
+    RunSettings, SandboxSettings, SpendSettings, StoreKeys, TaskSettings, TestsSettings,
+    WorkerSettings, WorkspaceSettings, redact,
 };
 
 /// The configuration, merged from all layers. Each table of `windlass.toml` is a field.
@@ -66,6 +66,8 @@ pub struct Config {
     pub prices: BTreeMap<String, PriceKeys>,
     /// What model calls may ask for.
     pub policy: PolicySettings,
+    /// The agents for kinds of tasks.
+    pub routing: RoutingSettings,
     pub(super) layers: Layers,
 }
 
@@ -124,6 +126,7 @@ impl Config {
             spending: SpendSettings::read(&tables["spending"])?,
             prices: named(&tables["prices"], PriceKeys::read)?,
             policy: PolicySettings::read(&tables["policy"])?,
+            routing: RoutingSettings::read(&tables["routing"])?,
             layers,
         })
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use windlass_core::Usage;
-use windlass_tasks::{Task, TaskStatus, UsageKey, UsageQuery, UsageTotal};
+use windlass_tasks::{Task, TaskStatus, UsageKey, UsageQuery, UsageTotal, WorkerKind};
 
 use super::plan::{EvalCell, EvalPlan};
 use super::suite::AgentChoice;
@@ -21,6 +21,8 @@ const Z: f64 = 1.96;
 pub(super) struct EvalReport {
     agents: Vec<AgentResult>,
     results: Vec<CellResult>,
+    /// The best agent for each kind of task, when all results are there.
+    routing: BTreeMap<&'static str, AgentChoice>,
 }
 
 /// The results of one agent.
@@ -48,6 +50,7 @@ struct AgentResult {
 struct CellResult {
     agent: AgentChoice,
     task: String,
+    kind: WorkerKind,
     repeat: u32,
     status: TaskStatus,
     /// Completed with a proof without warnings.
@@ -92,7 +95,11 @@ impl EvalReport {
             .collect();
         let rate = |agent: &AgentResult| agent.pass_rate.unwrap_or_default();
         agents.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
-        Ok(Self { agents, results })
+        Ok(Self {
+            agents,
+            routing: best_agents(&results),
+            results,
+        })
     }
 
     pub(super) fn print(&self, console: &Console) -> Result<(), CliError> {
@@ -149,6 +156,14 @@ impl EvalReport {
                 self.results.len()
             ))?;
         }
+        if self.agents.len() > 1 && !self.routing.is_empty() {
+            console.line("")?;
+            console.line("# the best agent for each kind of task, for windlass.toml")?;
+            console.line("[routing]")?;
+            for (kind, agent) in &self.routing {
+                console.line(&format!("{kind} = {:?}", agent.to_string()))?;
+            }
+        }
         Ok(())
     }
 
@@ -184,6 +199,7 @@ async fn cell_result(
     Ok(CellResult {
         agent: cell.agent.clone(),
         task: cell.task.clone(),
+        kind: task.kind,
         repeat: cell.repeat,
         status: task.status,
         passed,
@@ -230,6 +246,42 @@ fn agent_result(agent: &AgentChoice, results: &[&CellResult]) -> AgentResult {
     }
 }
 
+/// Returns the best agent for each kind of task: the one that passes most often, then the cheapest, then the fastest. Nothing
+/// before all results are there. An agent with another model than the configured one cannot be named in the configuration.
+fn best_agents(results: &[CellResult]) -> BTreeMap<&'static str, AgentChoice> {
+    if !results.iter().all(CellResult::is_done) {
+        return BTreeMap::new();
+    }
+    let mut by_kind: BTreeMap<(&'static str, &AgentChoice), Vec<&CellResult>> = BTreeMap::new();
+    for result in results.iter().filter(|result| result.agent.model.is_none()) {
+        let key = (result.kind.as_str(), &result.agent);
+        by_kind.entry(key).or_default().push(result);
+    }
+    let mut best: BTreeMap<&'static str, AgentResult> = BTreeMap::new();
+    for ((kind, agent), results) in by_kind {
+        let found = agent_result(agent, &results);
+        let is_better = match best.get(kind) {
+            Some(other) => is_better(&found, other),
+            None => found.passed > 0,
+        };
+        if is_better {
+            best.insert(kind, found);
+        }
+    }
+    let names = best.into_iter();
+    names.map(|(kind, best)| (kind, best.agent)).collect()
+}
+
+/// Returns `true` if an agent is better than another one. An unknown cost is the highest.
+fn is_better(one: &AgentResult, other: &AgentResult) -> bool {
+    let rank = |agent: &AgentResult| {
+        let failed = 1.0 - agent.pass_rate.unwrap_or_default();
+        let cost = agent.cost_usd.unwrap_or(f64::INFINITY);
+        [failed, cost, agent.seconds.unwrap_or(f64::INFINITY)]
+    };
+    rank(one) < rank(other)
+}
+
 /// Returns Wilson's interval of a rate.
 fn wilson(passed: usize, total: usize) -> [f64; 2] {
     let (n, rate) = (total as f64, passed as f64 / total as f64);
@@ -270,7 +322,47 @@ fn agent_row(agent: &AgentResult) -> [table::Cell; 7] {
 
 #[cfg(test)]
 mod tests {
-    use super::wilson;
+    use windlass_core::Usage;
+    use windlass_tasks::{TaskStatus, WorkerKind};
+
+    use super::{CellResult, best_agents, wilson};
+
+    fn result(agent: &str, kind: WorkerKind, passed: bool, cost: f64) -> CellResult {
+        CellResult {
+            agent: agent.parse().unwrap(),
+            task: "t".to_owned(),
+            kind,
+            repeat: 1,
+            status: TaskStatus::Completed,
+            passed,
+            reason: None,
+            seconds: 1.0,
+            corrections: 0,
+            usage: Usage {
+                cost_usd: Some(cost),
+                ..Usage::default()
+            },
+        }
+    }
+
+    #[test]
+    fn best_agent_passes_most_often_and_costs_least() {
+        let (backend, test) = (WorkerKind::Backend, WorkerKind::Test);
+        let mut results = vec![
+            result("a", backend, true, 2.0),
+            result("a", backend, true, 2.0),
+            result("b", backend, true, 1.0),
+            result("b", backend, false, 1.0),
+            result("a", test, true, 2.0),
+            result("b", test, true, 1.0),
+            result("b:other", test, true, 0.5),
+        ];
+        let best = best_agents(&results);
+        let best: Vec<String> = best.iter().map(|(kind, agent)| format!("{kind} {agent}")).collect();
+        assert_eq!(best, ["backend a", "test b"]);
+        results[0].status = TaskStatus::Pending;
+        assert!(best_agents(&results).is_empty());
+    }
 
     #[test]
     fn interval_has_known_bounds() {
