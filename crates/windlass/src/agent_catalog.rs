@@ -70,6 +70,7 @@ impl AgentCatalog {
             WorkerKind::Backend => &routing.backend,
             WorkerKind::Frontend => &routing.frontend,
             WorkerKind::Test => &routing.test,
+            _ => &None,
         };
         let routed = routed.as_deref().filter(|_| self.routes);
         routed.or(self.default())

@@ -10,9 +10,10 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts a server of this name, unless it is already running.
+    /// Starts a server of this name. That of an earlier attempt at the test, which may still run, is another one.
     pub(crate) fn start(name: &str) -> Self {
-        let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("postgres-{name}"));
+        let name = format!("postgres-{name}-{}", std::process::id());
+        let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&state).unwrap();
         let user = std::fs::OpenOptions::new()
             .append(true)
