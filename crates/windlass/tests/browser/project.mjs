@@ -14,7 +14,7 @@ await test(async ({ app, browser }) => {
   });
   await app.serve('--no-worker');
   const page = await browser.open();
-  for (const [title, project] of [['Here', null], ['There', 'other']]) {
+  for (const [title, project] of [['First', null], ['Second', 'other']]) {
     await page.keyboard.press('n');
     await page.getByLabel('Title').fill(title);
     if (project) await page.getByLabel('Project', { exact: true }).last().selectOption({ label: project });
@@ -23,7 +23,7 @@ await test(async ({ app, browser }) => {
     await page.locator('dialog').waitFor({ state: 'detached' });
   }
   const response = await fetch(`${app.url}/api/v1/tasks`, { headers: { authorization: `Bearer ${app.token()}` } });
-  assertEqual((await response.json()).map((task) => [task.title, task.project_id]), [['Here', 2], ['There', 1]], 'the project of each task');
+  assertEqual((await response.json()).map((task) => [task.title, task.project_id]), [['First', 2], ['Second', 1]], 'the project of each task');
 
   // The switch shows how much is open, and applies to every view and after a reload.
   const titles = () => page.locator('.card h3').allInnerTexts();
@@ -31,14 +31,14 @@ await test(async ({ app, browser }) => {
   assertEqual(await projects.locator('option').allInnerTexts(), ['All projects (2 open)', 'other (1 open)', 'project (1 open)'], 'the projects with their numbers');
   await projects.selectOption({ label: 'other (1 open)' });
   await page.locator('.card[data-id="1"]').waitFor({ state: 'detached' });
-  assertEqual(await titles(), ['There'], 'the tasks of the selected project');
+  assertEqual(await titles(), ['Second'], 'the tasks of the selected project');
   await page.reload();
   await page.locator('.card[data-id="2"]').waitFor();
-  assertEqual(await titles(), ['There'], 'the selection is kept');
+  assertEqual(await titles(), ['Second'], 'the selection is kept');
   await browser.navigate(page, '/projects');
   assertEqual(await page.locator('.project h2').allInnerTexts(), ['other', 'project'], 'all projects have a card');
   await page.getByRole('button', { name: 'Board of all projects' }).click();
   await page.locator('.card[data-id="1"]').waitFor();
-  assertEqual((await titles()).sort(), ['Here', 'There'], 'the tasks of all projects');
+  assertEqual((await titles()).sort(), ['First', 'Second'], 'the tasks of all projects');
   assertEqual(await page.locator('.card[data-id="2"]').locator('.project').innerText(), 'other', 'a card names its project');
 });
