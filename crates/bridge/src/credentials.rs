@@ -82,7 +82,9 @@ pub(crate) fn path_without_key(path: &str) -> String {
         return path.to_owned();
     };
     let pairs = query.split('&');
-    let pairs: Vec<&str> = pairs.filter(|pair| !pair.starts_with(KEY_PARAMETER)).collect();
+    let pairs: Vec<&str> = pairs
+        .filter(|pair| !pair.starts_with(KEY_PARAMETER))
+        .collect();
     if pairs.is_empty() {
         path.to_owned()
     } else {

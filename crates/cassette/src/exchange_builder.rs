@@ -107,7 +107,11 @@ mod tests {
 
     #[test]
     fn request_without_json_is_kept_as_text() {
-        let body = |bytes: &[u8]| ExchangeBuilder::new("", "GET", "/", bytes).finish(None).body;
+        let body = |bytes: &[u8]| {
+            ExchangeBuilder::new("", "GET", "/", bytes)
+                .finish(None)
+                .body
+        };
         assert_eq!(body(b""), Value::Null);
         assert_eq!(body(b"plain"), Value::from("plain"));
         assert_eq!(body(b"[1]"), serde_json::json!([1]));

@@ -28,7 +28,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("windlass-mcp", &["core", "sandbox"]),
     ("windlass-wire", &[]),
     ("windlass-agents", &["core", "sandbox", "mcp", "wire"]),
-    ("windlass-bridge", &["core", "tasks", "wire", "agents"]),
+    (
+        "windlass-bridge",
+        &["core", "tasks", "wire", "cassette", "agents"],
+    ),
     ("windlass-workspace", &["core", "tasks", "sandbox"]),
     ("windlass-tools", &["core", "sandbox", "workspace"]),
     ("windlass-index", &["core", "tasks"]),

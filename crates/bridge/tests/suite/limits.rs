@@ -76,10 +76,10 @@ async fn error_inside_a_stream_limits_the_account() {
     setup.bridge.flush().await;
     let limit = setup.store.calls.attempt_limit(attempt()).await.unwrap();
     assert_eq!(limit.unwrap().reason, "busy");
-    // What it reserved counts, because it has started.
     let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
     let (head, _) = read_response(agent).await;
-    assert!(head.starts_with("HTTP/1.1 529"), "{head}");
+    assert!(head.starts_with("HTTP/1.1 429"), "{head}");
+    assert!(setup.requests.try_recv().is_err(), "the provider was asked");
 }
 
 #[tokio::test]

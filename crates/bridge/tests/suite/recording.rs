@@ -44,7 +44,11 @@ async fn p19_recorded_call_has_neither_key_nor_token() {
         unreachable!("{recorded:?}");
     };
     assert_eq!(labels.task.map(|task| task.get()), Some(7));
-    assert!(exchange.path.ends_with("/messages?beta=true"), "{}", exchange.path);
+    assert!(
+        exchange.path.ends_with("/messages?beta=true"),
+        "{}",
+        exchange.path
+    );
     assert_eq!(exchange.body["model"], "m");
     assert_eq!((exchange.status, exchange.cut), (200, None));
     assert_eq!(exchange.chunks[0].text, "{}");

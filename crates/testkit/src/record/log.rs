@@ -27,7 +27,7 @@ impl fmt::Debug for TurnSink {
 #[derive(Debug, Default)]
 pub(super) struct RecordingLog {
     /// The turns by their numbers. Those that a sink has taken are missing.
-    turns: BTreeMap<usize, RecordedTurn>,
+    turns: BTreeMap<usize, LoggedTurn>,
     /// The number of the next turn.
     next: usize,
     sessions: HashMap<SessionId, RecordedSession>,
@@ -37,7 +37,7 @@ pub(super) struct RecordingLog {
 }
 
 #[derive(Debug)]
-struct RecordedTurn {
+struct LoggedTurn {
     interaction: Interaction,
     work: WorkLabel,
     bytes: usize,
@@ -102,7 +102,7 @@ impl RecordingLog {
             events: Vec::new(),
             cut: None,
         };
-        let turn = RecordedTurn {
+        let turn = LoggedTurn {
             interaction,
             work: session.work.clone(),
             bytes,
@@ -154,7 +154,7 @@ impl RecordingLog {
 
     /// Records that the caller interrupted the turn.
     pub(super) fn interrupt(&mut self, turn: usize, at: Duration) {
-        if let Some(RecordedTurn {
+        if let Some(LoggedTurn {
             interaction: turn, ..
         }) = self.turns.get_mut(&turn)
         {

@@ -99,11 +99,10 @@ fn read(path: &Path) -> Result<Scenario, LoadError> {
         return Err(problem(format!("larger than {MAX_FILE_BYTES} bytes")));
     }
     let mut json = serde_json::Deserializer::from_str(&text);
-    let mut scenario: Scenario =
-        serde_path_to_error::deserialize(&mut json).map_err(|error| {
-            let at = error.path().to_string();
-            problem(format!("{at}: {}", error.into_inner()))
-        })?;
+    let mut scenario: Scenario = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let at = error.path().to_string();
+        problem(format!("{at}: {}", error.into_inner()))
+    })?;
     if let Some(setup) = &mut scenario.setup
         && let Some(bundle) = &mut setup.repository
     {
@@ -120,8 +119,9 @@ fn beside(scenario: &Path, name: &str) -> Result<String, String> {
             "setup.repository: {name:?} is not the name of a file beside the scenario"
         ));
     }
-    let file = std::path::absolute(scenario.with_file_name(name));
-    let file = file.map_err(|error| error.to_string())?;
+    let dir = std::path::absolute(scenario);
+    let dir = dir.and_then(|file| file.parent().unwrap_or(&file).canonicalize());
+    let file = dir.map_err(|error| error.to_string())?.join(name);
     match file.into_os_string().into_string() {
         Ok(file) => Ok(file),
         Err(file) => Err(format!("{} is not UTF-8", file.display())),

@@ -44,6 +44,7 @@ impl NewGit<'_> {
             "user.email=windlass@localhost",
             "commit",
             "--quiet",
+            "--allow-empty",
             &message,
         ])
         .await
@@ -72,7 +73,7 @@ impl NewGit<'_> {
         let stderr = output.stderr.text();
         let command = args
             .iter()
-            .find(|arg| arg.chars().all(|c| c.is_ascii_lowercase() || c == '-'));
+            .find(|arg| arg.starts_with(|c: char| c.is_ascii_lowercase()) && !arg.contains('='));
         Err(CliError::failed(format!(
             "git {}: {}",
             command.unwrap_or(&""),

@@ -11,10 +11,11 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use windlass_bridge::CallRecorder;
 use windlass_cassette::{Cassette, Entry, Exchange, Normalizer, Substitutions};
-use windlass_core::{AgentHandle, Clock, Result as AgentResult, SystemClock};
+use windlass_core::{AgentHandle, Clock, Masker, SystemClock};
 use windlass_runner::AgentResolver;
+use windlass_scripted::Script;
 use windlass_tasks::{AttemptRef, CallLabels, Task, WorkerKind};
-use windlass_testkit::RecordingAgent;
+use windlass_testkit::{RecordingAgent, read_cassette};
 
 use super::app::App;
 use super::exit::CliError;
@@ -44,7 +45,10 @@ impl RecordArgs {
         }
         let dir = dir(app, queue)?;
         let keep = Duration::from_secs(u64::from(queue.config.changes.keep_days) * 24 * 60 * 60);
-        let secrets = masking::secret_substitutions(&app.inputs, &queue.config);
+        let secrets = KnownSecrets {
+            substitutions: masking::secret_substitutions(&app.inputs, &queue.config),
+            masker: masking::masker(&app.inputs, &queue.config),
+        };
         let recordings = Recordings::start(dir.clone(), secrets, keep)
             .map_err(|error| CliError::failed(format!("{}: {error}", dir.display())))?;
         if let Some(bridge) = &app.bridge {
@@ -66,19 +70,40 @@ pub(super) fn read(
     attempt: AttemptRef,
 ) -> Result<Option<Cassette>, CliError> {
     let path = dir(app, queue)?.join(file_name(attempt.task.get(), attempt.number));
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(CliError::failed(format!("{}: {error}", path.display()))),
-    };
-    let cassette = Cassette::parse(&text);
-    let cassette =
-        cassette.map_err(|error| CliError::failed(format!("{}: {error}", path.display())))?;
-    Ok(Some(cassette))
+    if !path.exists() {
+        return Ok(None);
+    }
+    Ok(Some(read_cassette(&path)?))
 }
 
 fn file_name(task: i64, attempt: u32) -> String {
     format!("task-{task}-attempt-{attempt}.jsonl")
+}
+
+/// What a recording must not contain.
+struct KnownSecrets {
+    substitutions: Substitutions,
+    masker: Masker,
+}
+
+impl KnownSecrets {
+    /// Replaces the secrets in an entry. Fails if a stream has one in parts.
+    fn remove(&self, entry: Entry) -> io::Result<Entry> {
+        let mut cassette = Cassette {
+            entries: vec![entry],
+        };
+        Normalizer::new(&self.substitutions)
+            .keeping_ids()
+            .normalize_cassette(&mut cassette);
+        if let Ok(script) = Script::from_exchanges(cassette.exchanges()) {
+            let said = serde_json::to_string(&script).map_err(io::Error::other)?;
+            if self.masker.text(&said) != said {
+                return Err(io::Error::other("the model has repeated a secret in parts"));
+            }
+        }
+        let entry = cassette.entries.pop();
+        entry.ok_or_else(|| io::Error::other("the entry is lost"))
+    }
 }
 
 /// Agents whose turns are recorded.
@@ -99,12 +124,12 @@ impl RecordedAgents {
 }
 
 impl AgentResolver for RecordedAgents {
-    fn resolve(&self, name: Option<&str>, kind: WorkerKind) -> AgentResult<AgentHandle> {
+    fn resolve(&self, name: Option<&str>, kind: WorkerKind) -> windlass_core::Result<AgentHandle> {
         let agent = self.agents.resolve(name, kind)?;
         Ok(self.recorded(&agent))
     }
 
-    fn resolve_for_task(&self, task: &Task) -> AgentResult<AgentHandle> {
+    fn resolve_for_task(&self, task: &Task) -> windlass_core::Result<AgentHandle> {
         let agent = self.agents.resolve_for_task(task)?;
         Ok(self.recorded(&agent))
     }
@@ -132,7 +157,7 @@ enum Message {
 
 impl Recordings {
     /// Starts the thread. Recordings that were last changed before `keep` are removed.
-    fn start(dir: PathBuf, secrets: Substitutions, keep: Duration) -> io::Result<Self> {
+    fn start(dir: PathBuf, secrets: KnownSecrets, keep: Duration) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
         prune(&dir, keep);
         let (messages, received) = mpsc::sync_channel(MAX_WAITING);
@@ -195,7 +220,7 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
 struct RecordingWriter {
     dir: PathBuf,
-    secrets: Substitutions,
+    secrets: KnownSecrets,
     /// The attempts so far, and whether their files can be written.
     files: HashMap<(i64, u32), bool>,
 }
@@ -209,7 +234,8 @@ impl RecordingWriter {
             return;
         }
         // Before the first entry: an older store at the same place may have had the same task.
-        let written = write(&path, entry, &self.secrets, known.is_none());
+        let entry = self.secrets.remove(entry);
+        let written = entry.and_then(|entry| write(&path, &entry, known.is_none()));
         self.files.insert(at, written.is_ok());
         if let Err(error) = written {
             let _ = fs::remove_file(&path);
@@ -218,21 +244,13 @@ impl RecordingWriter {
     }
 }
 
-/// Appends an entry without secrets to a recording, which is created if it is new.
-fn write(path: &Path, entry: Entry, secrets: &Substitutions, is_new: bool) -> io::Result<()> {
-    let mut cassette = Cassette {
-        entries: vec![entry],
-    };
-    Normalizer::new(secrets)
-        .keeping_ids()
-        .normalize_cassette(&mut cassette);
+/// Appends an entry to a recording, which is created if it is new.
+fn write(path: &Path, entry: &Entry, is_new: bool) -> io::Result<()> {
     let mut text = String::new();
     if is_new {
         text += &Cassette::default().to_jsonl().map_err(io::Error::other)?;
     }
-    for entry in &cassette.entries {
-        text += &entry.to_jsonl().map_err(io::Error::other)?;
-    }
+    text += &entry.to_jsonl().map_err(io::Error::other)?;
     let mut options = OpenOptions::new();
     options.mode(0o600).create(true);
     if is_new {

@@ -323,7 +323,10 @@ fn notes(row: &UsageRow) -> String {
         input_tokens: row.input_tokens,
         output_tokens: row.output_tokens,
     };
-    if let Some(reported) = row.reported_by_agent.filter(|reported| *reported != counted) {
+    if let Some(reported) = row
+        .reported_by_agent
+        .filter(|reported| *reported != counted)
+    {
         let (input, output) = (reported.input_tokens, reported.output_tokens);
         notes.push(format!("the agent reports {input} and {output} tokens"));
     }

@@ -28,15 +28,3 @@ fn task_of_codex_is_repeated() {
 fn task_of_claude_is_repeated() {
     check("claude", "claude-sonnet-4-5");
 }
-
-#[test]
-#[ignore = "full: more agents"]
-fn task_of_opencode_is_repeated() {
-    check("opencode", "m");
-}
-
-#[test]
-#[ignore = "full: more agents"]
-fn task_of_gemini_is_repeated() {
-    check("gemini", "gemini-2.5-pro");
-}

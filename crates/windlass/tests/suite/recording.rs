@@ -4,13 +4,14 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::real_composite::{harness, json_of, model, path_with_agents, run};
 use super::cli_harness::Run;
+use super::real_composite::{harness, json_of, model, path_with_agents, run};
 use super::run::Server;
 use super::task_harness::TaskHarness;
 
 /// What a replay must not replace: an id, a port, a path outside of the workspace, a letter of two bytes.
-const CONTENT: &str = "done\nhttp://127.0.0.1:8080/ž\n8c1f4a0e-5a53-4c0b-9d3e-0a1b2c3d4e5f\n/tmp/x\n";
+const CONTENT: &str =
+    "done\nhttp://127.0.0.1:8080/ž\n8c1f4a0e-5a53-4c0b-9d3e-0a1b2c3d4e5f\n/tmp/x\n";
 
 /// Runs a command in another directory than the project.
 pub(crate) fn run_elsewhere(harness: &TaskHarness, dir: &Path, args: &[&str]) -> Run {
@@ -25,7 +26,10 @@ pub(crate) fn run_elsewhere(harness: &TaskHarness, dir: &Path, args: &[&str]) ->
 /// Runs a task with this agent and records it, makes a scenario of it, and returns the directory of the scenario.
 #[track_caller]
 pub(crate) fn record_task(harness: &TaskHarness, agent: &str, code: i32) -> tempfile::TempDir {
-    let added = run(harness, &["task", "add", "--agent", agent, "Write done.txt"]);
+    let added = run(
+        harness,
+        &["task", "add", "--agent", agent, "Write done.txt"],
+    );
     assert_eq!(added.code, 0, "{}", added.stderr);
     let worker = run(harness, &["worker", "--once", "--record"]);
     assert_eq!(worker.code, code, "{}{}", worker.stdout, worker.stderr);
@@ -130,6 +134,32 @@ fn p19_recording_has_no_secret() {
 }
 
 #[test]
+fn p19_secret_that_a_stream_splits_is_not_recorded() {
+    // The scripted model sends 24 bytes at a time.
+    let text = "Now, the key is this canary-of-all";
+    let server = Server::with_turns(json!([
+        { "when": { "turn": 1 }, "answer": [
+            { "text": text },
+            { "write_file": { "path": "done.txt", "content": "done\n" } },
+        ] },
+        { "or_more": true, "answer": [{ "text": "Done." }] },
+    ]));
+    let agent = model("first", "openai", "/v1", &server) + "api_key_env = \"ANY_KEY\"\n";
+    let harness = harness(&agent);
+    let added = run(&harness, &["task", "add", "--agent", "first", "Write it"]);
+    assert_eq!(added.code, 0, "{}", added.stderr);
+    let worker = run(&harness, &["worker", "--once", "--record"]);
+    assert_eq!(worker.code, 0, "{}{}", worker.stdout, worker.stderr);
+    assert!(
+        worker.stderr.contains("repeated a secret in parts"),
+        "{}",
+        worker.stderr
+    );
+    let refused = run(&harness, &["scenario", "from-task", "1"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+}
+
+#[test]
 fn task_that_was_not_recorded_is_refused() {
     let server = Server::with_turns(json!([
         { "when": { "turn": 1 }, "answer": [{ "write_file": { "path": "done.txt", "content": "done\n" } }] },
@@ -154,7 +184,11 @@ fn recorded_turn_has_its_model_calls() {
     let recorded = run(&harness, &["record", "-a", "first", "--to", to, "Ready?"]);
     assert_eq!(recorded.code, 0, "{}", recorded.stderr);
     let text = std::fs::read_to_string(&file).unwrap();
-    for line in ["{\"type\":\"turn\"", "{\"type\":\"request\"", "{\"type\":\"response\""] {
+    for line in [
+        "{\"type\":\"turn\"",
+        "{\"type\":\"request\"",
+        "{\"type\":\"response\"",
+    ] {
         assert!(text.contains(line), "{line}: {text}");
     }
     let rows = json_of(run(&harness, &["usage", "--by", "agent", "--json"]));

@@ -358,7 +358,10 @@ mod tests {
             result("b:other", test, true, 0.5),
         ];
         let best = best_agents(&results);
-        let best: Vec<String> = best.iter().map(|(kind, agent)| format!("{kind} {agent}")).collect();
+        let best: Vec<String> = best
+            .iter()
+            .map(|(kind, agent)| format!("{kind} {agent}"))
+            .collect();
         assert_eq!(best, ["backend a", "test b"]);
         results[0].status = TaskStatus::Pending;
         assert!(best_agents(&results).is_empty());

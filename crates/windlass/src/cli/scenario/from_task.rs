@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use serde_json::Value;
 use windlass_cassette::{Cassette, Interaction, Normalizer, Substitutions};
 use windlass_core::AgentEvent;
 use windlass_sandbox::Sandbox;
@@ -19,7 +20,7 @@ use crate::cli::console::QUIET;
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::new_repository::{self, NewGit};
 use crate::cli::queue::ProjectQueue;
-use crate::cli::{recordings, remote};
+use crate::cli::{masking, recordings, remote};
 use crate::git_history::GitHistory;
 use crate::registry;
 
@@ -52,6 +53,12 @@ impl FromTask {
             task: task.id,
             number,
         };
+        if number == 0 {
+            return Err(CliError::usage(format!(
+                "task {} was not attempted yet: run a worker with --record",
+                task.id
+            )));
+        }
         let Some(cassette) = recordings::read(app, &queue, at)? else {
             return Err(CliError::usage(format!(
                 "attempt {number} of task {} was not recorded on this machine: run the worker with --record",
@@ -87,8 +94,10 @@ impl FromTask {
                 tree: Some(tree(&sandbox, &root, &end).await?),
                 ..ScenarioAssertions::default()
             }),
-            ..recorded_scenario(cassette, &name, &task)?
+            ..recorded_scenario(&cassette, &name, &task)?
         };
+        let secrets = masking::secret_substitutions(&app.inputs, &queue.config);
+        let scenario = normalized(&scenario, &cassette, secrets)?;
         let text = serde_json::to_string_pretty(&scenario)
             .map_err(|error| CliError::failed(error.to_string()))?;
         write_bundle(&sandbox, &root, &start, &self.output.join(&bundle)).await?;
@@ -160,22 +169,7 @@ fn start_commit(
 }
 
 /// Returns the scenario of a recording, without its files.
-fn recorded_scenario(
-    mut cassette: Cassette,
-    name: &str,
-    task: &Task,
-) -> Result<Scenario, CliError> {
-    let cwds = cassette.interactions();
-    let cwds = cwds.filter_map(|turn| turn.options.cwd.clone());
-    let cwds: Vec<String> = cwds.collect();
-    let substitutions = cwds
-        .iter()
-        .fold(Substitutions::new(), |substitutions, cwd| {
-            substitutions.workspace(cwd)
-        });
-    Normalizer::new(&substitutions)
-        .keeping_ids()
-        .normalize_cassette(&mut cassette);
+fn recorded_scenario(cassette: &Cassette, name: &str, task: &Task) -> Result<Scenario, CliError> {
     let script = Script::from_exchanges(cassette.exchanges());
     let script = script.map_err(|error| CliError::failed(error.to_string()))?;
     if script.turns.is_empty() {
@@ -183,7 +177,7 @@ fn recorded_scenario(
             "no model call was recorded: the agent does not call its model through Windlass (docs/bridge.md)",
         ));
     }
-    let mut prompts = prompts(&cassette)?;
+    let mut prompts = prompts(cassette)?;
     let first = prompts.remove(0);
     Ok(Scenario {
         name: name.to_owned(),
@@ -195,9 +189,39 @@ fn recorded_scenario(
         cancel_on: None,
         assertions: None,
         not_for: Default::default(),
-        timeout_ms: Some(timeout_ms(&cassette)),
+        timeout_ms: Some(timeout_ms(cassette)),
         script: Some(script),
     })
+}
+
+/// Replaces the agent's directory and secrets in what prompts and answers say. This is done here and not in the recording,
+/// because a stream splits them.
+fn normalized(
+    scenario: &Scenario,
+    cassette: &Cassette,
+    secrets: Substitutions,
+) -> Result<Scenario, CliError> {
+    let dirs = cassette.interactions();
+    let dirs = dirs.filter_map(|turn| turn.options.cwd.as_ref());
+    let substitutions = dirs.fold(secrets, Substitutions::workspace);
+    let mut normalizer = Normalizer::new(&substitutions).keeping_ids();
+    let failed = |error: serde_json::Error| CliError::failed(error.to_string());
+    let mut value = serde_json::to_value(scenario).map_err(failed)?;
+    normalize(&mut normalizer, &mut value);
+    serde_json::from_value(value).map_err(failed)
+}
+
+fn normalize(normalizer: &mut Normalizer, value: &mut Value) {
+    match value {
+        Value::String(text) => *text = normalizer.normalize_text(text),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| normalize(normalizer, item)),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|field| normalize(normalizer, field)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// Returns the prompts of the turns that edited files, at least one. Structured calls, such as a choice, edit none.
@@ -238,10 +262,14 @@ fn prompts(cassette: &Cassette) -> Result<Vec<FollowUp>, CliError> {
 
 /// Returns the session after a turn.
 fn last_session(turn: &Interaction) -> String {
-    let changed = turn.events.iter().rev().find_map(|timed| match &timed.event {
-        AgentEvent::SessionChanged { new_session_id } => Some(new_session_id.clone()),
-        _ => None,
-    });
+    let changed = turn
+        .events
+        .iter()
+        .rev()
+        .find_map(|timed| match &timed.event {
+            AgentEvent::SessionChanged { new_session_id } => Some(new_session_id.clone()),
+            _ => None,
+        });
     changed.unwrap_or_else(|| turn.session.to_string())
 }
 
