@@ -13,9 +13,12 @@ use windlass_core::{AgentEvent, SessionId, SessionOptions, WorkLabel};
 /// A log shared by an agent, its streams and its owner.
 pub(super) type SharedLog = Arc<Mutex<RecordingLog>>;
 
-/// Takes a turn when it has ended, with the work that it belongs to.
+/// A function that takes a turn, with the work that it belongs to.
+type OnTurn = dyn Fn(&WorkLabel, Interaction) + Send + Sync;
+
+/// Takes each turn when it has ended.
 #[derive(Clone)]
-pub(super) struct TurnSink(pub(super) Arc<dyn Fn(&WorkLabel, Interaction) + Send + Sync>);
+pub(super) struct TurnSink(pub(super) Arc<OnTurn>);
 
 impl fmt::Debug for TurnSink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -104,18 +104,8 @@ impl FromTask {
         let file = self.output.join(&files[0]);
         std::fs::write(&file, text + "\n").map_err(|error| failed(&file, error))?;
         app.console.line(&file.display().to_string())?;
-        let agent = task.agent.as_deref();
-        let agent = agent.map_or_else(String::new, |agent| format!(" -a {agent}"));
-        let calls = scenario.script.map_or(0, |script| script.turns.len());
-        app.console.progress(
-            QUIET,
-            &format!(
-                "{} and {}; repeat it with windlass scenario run {}{agent}",
-                counted(scenario.then.len() + 1, "prompt"),
-                counted(calls, "model call"),
-                file.display()
-            ),
-        );
+        let hint = hint(&file, &task, &scenario);
+        app.console.progress(QUIET, &hint);
         Ok(Exit::Done)
     }
 
@@ -131,6 +121,19 @@ impl FromTask {
             _ => Ok(()),
         }
     }
+}
+
+/// Says what the scenario has, and how to run it.
+fn hint(file: &Path, task: &Task, scenario: &Scenario) -> String {
+    let agent = task.agent.as_deref();
+    let agent = agent.map_or_else(String::new, |agent| format!(" -a {agent}"));
+    let script = scenario.script.as_ref();
+    format!(
+        "{} and {}; repeat it with windlass scenario run {}{agent}",
+        counted(scenario.then.len() + 1, "prompt"),
+        counted(script.map_or(0, |script| script.turns.len()), "model call"),
+        file.display()
+    )
 }
 
 /// Returns the commit with the files that an attempt started from: its base, or the change of the attempt before.
