@@ -18,6 +18,7 @@
 
 mod admission;
 mod bridge;
+mod clock_time;
 mod credentials;
 mod forward;
 mod limit_answer;

@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName};
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::Value;
 use windlass_core::cut_middle;
 use windlass_tasks::MAX_LIMIT_REASON_BYTES;
 use windlass_wire::{Dialect, ErrorKind, ModelError, parse_wait, wait_in_text};
+
+use crate::clock_time::until_clock_time;
 
 /// How long an account waits if the provider does not say it: because of too many requests, and because of too much load.
 const RATE_WAIT: Duration = Duration::from_secs(10);
@@ -135,6 +138,7 @@ fn told_wait(
         .or_else(by_date)
         .or_else(|| until_in_text(&error.message, now))
         .or_else(|| wait_in_text(&error.message))
+        .or_else(|| until_clock_time(&error.message, now, &TimeZone::system()))
 }
 
 /// Returns the wait from the fields of a plan's limit.
