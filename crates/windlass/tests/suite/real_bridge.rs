@@ -200,16 +200,24 @@ impl BridgedAgent {
         kill(&mut child, Signal::INT);
     }
 
-    /// Kills the bridge while a call is open. What the call has reserved counts after that.
+    /// Kills the bridge before an answer, and in the middle of one.
     #[track_caller]
     fn check_killed_call_counts(&self) {
-        let hang = json!([{ "fault": "hang", "or_more": true }]);
+        self.check_killed_during(json!({ "fault": "hang", "or_more": true }));
+        self.check_killed_during(json!({
+            "answer": [{ "text": "Half of an answer." }], "fault": "hang_mid_stream", "or_more": true,
+        }));
+    }
+
+    /// Kills the bridge during a call. What the call has reserved counts after that.
+    #[track_caller]
+    fn check_killed_during(&self, turn: Value) {
         // Each call reserves one dollar.
         let limits = format!(
             "[prices.{:?}]\ninput = 0\noutput = 1000\nmax_output = 1000\n\n[spending]\nday_usd = 1.5\n",
             self.model
         );
-        let subject = Subject::new(self, hang, &limits);
+        let subject = Subject::new(self, json!([turn]), &limits);
         let mut child = subject.start_call();
         kill(&mut child, Signal::KILL);
         let before = subject.server.request_count();

@@ -59,14 +59,14 @@ impl FromTask {
                 task.id
             )));
         }
+        let attempts = queue.store.attempts(task.id).await?;
+        let start = start_commit(&attempts, &task, number)?;
         let Some(cassette) = recordings::read(app, &queue, at)? else {
             return Err(CliError::usage(format!(
                 "attempt {number} of task {} was not recorded on this machine: run the worker with --record",
                 task.id
             )));
         };
-        let attempts = queue.store.attempts(task.id).await?;
-        let start = start_commit(&attempts, &task, number)?;
         let end = match attempts.into_iter().find(|one| one.number == number) {
             Some(Attempt {
                 commit: Some(commit),
@@ -128,11 +128,14 @@ fn hint(file: &Path, task: &Task, scenario: &Scenario) -> String {
     let agent = task.agent.as_deref();
     let agent = agent.map_or_else(String::new, |agent| format!(" -a {agent}"));
     let script = scenario.script.as_ref();
+    let mut file = file.display().to_string();
+    if file.contains(char::is_whitespace) {
+        file = format!("'{file}'");
+    }
     format!(
-        "{} and {}; repeat it with windlass scenario run {}{agent}",
+        "{} and {}; repeat it with windlass scenario run {file}{agent}",
         counted(scenario.then.len() + 1, "prompt"),
         counted(script.map_or(0, |script| script.turns.len()), "model call"),
-        file.display()
     )
 }
 
