@@ -1,6 +1,7 @@
 //! Whether a call may be sent: by the policy, by the provider's limits and by the spending limits.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use windlass_agents::bridge::BUDGET_EXCEEDED;
 use windlass_tasks::CallLabels;
@@ -9,6 +10,12 @@ use windlass_wire::{ErrorKind, ModelError};
 use crate::limit_answer::LimitAnswer;
 use crate::meter::{Meter, MeteredCall};
 use crate::request_facts::RequestFacts;
+
+/// How long an agent may wait by itself. For a longer wait its turn must fail soon, so that Windlass can wait, or go on with
+/// another agent.
+pub(crate) const MAX_AGENT_WAIT: Duration = Duration::from_secs(5);
+/// How long a call is held if the account is limited again and again.
+const MAX_HELD: Duration = Duration::from_secs(15);
 
 /// Counts a call, or returns why it may not be sent.
 pub(crate) async fn admit(
@@ -21,7 +28,8 @@ pub(crate) async fn admit(
         let message = format!("windlass policy: {problem}");
         return Err(ModelError::new(ErrorKind::Permission, message));
     }
-    if let Some(limit) = meter.account_limit(labels, request).await {
+    if let Some(limit) = hold(meter, labels).await {
+        meter.store_refused(labels, request, None).await;
         return Err(limit_error(&labels.account, &limit));
     }
     let call = meter.begin(labels, request).await;
@@ -29,6 +37,19 @@ pub(crate) async fn admit(
         let message = format!("{BUDGET_EXCEEDED}: {problem}");
         ModelError::new(ErrorKind::Permission, message)
     })
+}
+
+/// Waits while the account has a short limit, so that the agent's own retries are of use. Returns a longer one.
+async fn hold(meter: &Meter, labels: &CallLabels) -> Option<LimitAnswer> {
+    let mut held = Duration::ZERO;
+    loop {
+        let limit = meter.account_limit(labels).await?;
+        held += limit.wait;
+        if limit.wait > MAX_AGENT_WAIT || held > MAX_HELD {
+            return Some(limit);
+        }
+        meter.clock().sleep(limit.wait).await;
+    }
 }
 
 /// Returns the error of a call whose account must wait.

@@ -17,7 +17,7 @@ use windlass_cassette::ExchangeBuilder;
 use windlass_tasks::CallStatus;
 use windlass_wire::{Dialect, ErrorKind, ModelError, UsageReader};
 
-use crate::admission::admit;
+use crate::admission::{MAX_AGENT_WAIT, admit};
 use crate::credentials;
 use crate::meter::{Meter, MeteredCall};
 use crate::metered_body::{BridgeBody, MeteredBody, nothing_reported};
@@ -45,9 +45,6 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     UPGRADE,
 ];
 
-/// How long an agent may wait by itself. A longer wait is not passed on, because some would sleep for so long: its turn must fail
-/// soon, so that Windlass can wait, or go on with another agent.
-const MAX_AGENT_WAIT: Duration = Duration::from_secs(5);
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 
 /// Tells the libraries of providers, which agents use, not to repeat a call.
@@ -182,6 +179,7 @@ impl Forwarder {
             let meter = &self.meter;
             let wait = meter.read_limit(&route.labels, facts.dialect, answer).await;
             if wait.is_some_and(|wait| wait > MAX_AGENT_WAIT) {
+                // Some agents would sleep for so long.
                 head.headers.remove(RETRY_AFTER);
                 head.headers.remove(RETRY_AFTER_MS);
             }

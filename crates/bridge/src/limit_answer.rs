@@ -12,9 +12,8 @@ use windlass_wire::{Dialect, ErrorKind, ModelError, parse_wait, wait_in_text};
 
 use crate::clock_time::until_clock_time;
 
-/// How long an account waits if the provider does not say it: because of too many requests, and because of too much load.
-const RATE_WAIT: Duration = Duration::from_secs(10);
-const OVERLOAD_WAIT: Duration = Duration::from_secs(5);
+/// How long an account waits if the provider does not say it.
+const UNKNOWN_WAIT: Duration = Duration::from_secs(5);
 /// A shorter wait is no wait: agents repeat their calls immediately.
 const MIN_WAIT: Duration = Duration::from_secs(1);
 
@@ -96,8 +95,7 @@ impl LimitAnswer {
 
     fn new(error: &ModelError, told: Option<Duration>) -> Option<Self> {
         let wait = match error.kind {
-            ErrorKind::RateLimited => told.unwrap_or(RATE_WAIT),
-            ErrorKind::Overloaded => told.unwrap_or(OVERLOAD_WAIT),
+            ErrorKind::RateLimited | ErrorKind::Overloaded => told.unwrap_or(UNKNOWN_WAIT),
             // Credit does not come back by itself, the part of a plan does.
             ErrorKind::QuotaExhausted => told?,
             _ => return None,
@@ -223,9 +221,9 @@ mod tests {
                 ],
                 13_873,
             ),
-            (&[], 10),
-            (&[("retry-after", "soon")], 10),
-            (&[("anthropic-ratelimit-unified-reset", "1750000000")], 10),
+            (&[], 5),
+            (&[("retry-after", "soon")], 5),
+            (&[("anthropic-ratelimit-unified-reset", "1750000000")], 5),
         ] {
             assert_eq!(read(429, headers, "{}"), Some(wait), "{headers:?}");
         }

@@ -159,16 +159,10 @@ impl Meter {
         })
     }
 
-    /// Returns the limit of the account, if the provider has said that it must wait. The call then counts as refused.
-    pub(crate) async fn account_limit(
-        &self,
-        labels: &CallLabels,
-        request: &RequestFacts,
-    ) -> Option<LimitAnswer> {
+    /// Returns the limit of the account, if the provider has said that it must wait.
+    pub(crate) async fn account_limit(&self, labels: &CallLabels) -> Option<LimitAnswer> {
         let store = self.store().await;
-        let answer = self.limited.check(store.as_deref(), labels).await?;
-        self.store_refused(labels, request, None).await;
-        Some(answer)
+        self.limited.check(store.as_deref(), labels).await
     }
 
     /// Returns why the policy does not allow a call. It then counts as refused.
@@ -190,7 +184,8 @@ impl Meter {
         self.settings.policy.mask(body)
     }
 
-    async fn store_refused(
+    /// Stores a call that was not sent.
+    pub(crate) async fn store_refused(
         &self,
         labels: &CallLabels,
         request: &RequestFacts,
