@@ -14,8 +14,6 @@ use crate::request_facts::RequestFacts;
 /// How long an agent may wait by itself. For a longer wait its turn must fail soon, so that Windlass can wait, or go on with
 /// another agent.
 pub(crate) const MAX_AGENT_WAIT: Duration = Duration::from_secs(5);
-/// How long a call is held if the account is limited again and again.
-const MAX_HELD: Duration = Duration::from_secs(15);
 
 /// Counts a call, or returns why it may not be sent.
 pub(crate) async fn admit(
@@ -39,17 +37,14 @@ pub(crate) async fn admit(
     })
 }
 
-/// Waits while the account has a short limit, so that the agent's own retries are of use. Returns a longer one.
+/// Waits for a limit that ends soon. Returns a longer one.
 async fn hold(meter: &Meter, labels: &CallLabels) -> Option<LimitAnswer> {
-    let mut held = Duration::ZERO;
-    loop {
-        let limit = meter.account_limit(labels).await?;
-        held += limit.wait;
-        if limit.wait > MAX_AGENT_WAIT || held > MAX_HELD {
-            return Some(limit);
-        }
-        meter.clock().sleep(limit.wait).await;
+    let limit = meter.account_limit(labels).await?;
+    if limit.wait > MAX_AGENT_WAIT {
+        return Some(limit);
     }
+    meter.clock().sleep(limit.wait).await;
+    None
 }
 
 /// Returns the error of a call whose account must wait.

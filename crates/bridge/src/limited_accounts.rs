@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use windlass_core::Clock;
 use windlass_tasks::{AccountLimit, CallLabels, ModelCalls, NewAccountLimit};
 
+use crate::admission::MAX_AGENT_WAIT;
 use crate::limit_answer::LimitAnswer;
 
 /// How long the limits of the store are remembered.
@@ -32,6 +33,8 @@ struct KnownLimits {
 struct KnownLimit {
     ends: Duration,
     reason: String,
+    /// Agents wait for it by themselves, as their own retries say. Only tasks look at it.
+    is_short: bool,
     /// The agents for which the store has it.
     agents: HashSet<String>,
 }
@@ -42,7 +45,7 @@ impl LimitedAccounts {
         Self { clock, state }
     }
 
-    /// Returns the limit of an account, if it must wait. The store then has the limit for the agent, too.
+    /// Returns the limit of an account, if its calls must wait. The store then has the limit for the agent, too.
     pub(crate) async fn check(
         &self,
         store: Option<&dyn ModelCalls>,
@@ -80,6 +83,7 @@ impl LimitedAccounts {
             KnownLimit {
                 ends: self.clock.elapsed() + answer.wait,
                 reason: answer.reason.clone(),
+                is_short: answer.wait <= MAX_AGENT_WAIT,
                 agents: HashSet::from([labels.agent.clone()]),
             },
         );
@@ -125,9 +129,11 @@ impl LimitedAccounts {
         let mut before = std::mem::take(&mut state.accounts);
         for limit in limits {
             let known = before.remove(&limit.account);
+            let was_short = known.as_ref().is_none_or(|known| known.is_short);
             let known = KnownLimit {
                 ends: now + limit.remaining,
                 reason: limit.reason,
+                is_short: was_short && limit.remaining <= MAX_AGENT_WAIT,
                 agents: known.map(|known| known.agents).unwrap_or_default(),
             };
             state.accounts.insert(limit.account, known);
@@ -138,7 +144,8 @@ impl LimitedAccounts {
     fn known(&self, labels: &CallLabels) -> Option<(LimitAnswer, bool)> {
         let now = self.clock.elapsed();
         let mut state = self.state.lock();
-        let known = state.accounts.get_mut(&labels.account)?;
+        let known = state.accounts.get_mut(&labels.account);
+        let known = known.filter(|known| !known.is_short)?;
         let wait = known.ends.checked_sub(now).filter(|wait| !wait.is_zero())?;
         let is_new = known.agents.insert(labels.agent.clone());
         let reason = known.reason.clone();

@@ -62,7 +62,7 @@ async fn limited_account_is_refused_without_asking_the_provider() {
 }
 
 #[tokio::test]
-async fn error_inside_a_stream_is_a_short_limit_for_which_the_next_call_is_held() {
+async fn error_inside_a_stream_is_a_short_limit_for_which_tasks_wait_and_calls_do_not() {
     let stream = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 167\r\n\r\n\
         event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"model\":\"m\"}}\n\n\
         event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n";
@@ -77,9 +77,29 @@ async fn error_inside_a_stream_is_a_short_limit_for_which_the_next_call_is_held(
     let limit = setup.store.calls.attempt_limit(attempt()).await.unwrap();
     assert_eq!(limit.unwrap().reason, "busy");
     let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
-    let mut received = setup.next().await;
-    let limit = setup.store.calls.attempt_limit(attempt()).await.unwrap();
-    assert!(limit.is_none(), "sent before the end: {limit:?}");
+    setup.next().await.answer(DONE).await;
+    let (head, _) = read_response(agent).await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+}
+
+#[tokio::test]
+async fn call_near_the_end_of_a_limit_is_held_until_then() {
+    let mut setup = Setup::new(Vec::new()).await;
+    let access = setup.open();
+    let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
+    let limited = LIMITED.replace("3600", "6");
+    setup.next().await.answer(&limited).await;
+    read_response(agent).await;
+    let remaining = async || {
+        let limit = setup.store.calls.attempt_limit(attempt()).await.unwrap();
+        limit.map(|limit| limit.remaining)
+    };
+    while remaining().await > Some(Duration::from_secs(4)) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
+    let mut received = setup.requests.recv().await.unwrap();
+    assert_eq!(remaining().await, None, "sent before the end");
     received.answer(DONE).await;
     let (head, _) = read_response(agent).await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
