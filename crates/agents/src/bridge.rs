@@ -49,7 +49,7 @@ pub trait CountedCall: Send {
 }
 
 /// The provider of an agent, and what its calls are counted for.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 pub struct ModelRoute {
     /// The configured name of the agent.
     pub agent: String,
@@ -57,6 +57,12 @@ pub struct ModelRoute {
     pub upstream: String,
     /// The provider's keys. The agent gets a token for each, which is replaced by the key in its calls.
     pub keys: Vec<SecretString>,
+    /// Keys of further accounts, which replace the only key while the account of that must wait.
+    pub more_keys: Vec<SecretString>,
+    /// The most calls of one account at the same time, in this process.
+    pub max_calls: Option<u32>,
+    /// The agent has a login of its own. It gets no token, and its calls pass with its own authorization.
+    pub own_login: bool,
     /// The work that the agent does.
     pub work: WorkLabel,
 }
@@ -66,7 +72,7 @@ pub struct ModelRoute {
 pub struct BridgedAccess {
     /// The base URL. Its path ends like that of the provider.
     pub url: String,
-    /// A token for each key, or one if there is no key.
+    /// A token for each key, or one if there is no key; none for an agent with its own login.
     pub tokens: Vec<SecretString>,
     /// While it exists, the address and the tokens are valid.
     pub lease: BridgeLease,
@@ -100,4 +106,6 @@ pub enum BridgeMode {
     On,
     /// Directly, with the key.
     Off,
+    /// Through the bridge with the agent's own login, which is passed on to its provider.
+    PassThrough,
 }

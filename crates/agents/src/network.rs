@@ -7,14 +7,16 @@ use windlass_sandbox::{Child, HostRule, InvalidHost, Profile};
 use crate::ProgramSettings;
 use crate::program::AgentProgram;
 
-/// Lets an agent reach its hosts only, unless its settings allow every host or none.
+/// Lets an agent reach its hosts only, unless its settings allow every host or none. Besides an endpoint, it may need the hosts
+/// of its login.
 pub(crate) fn restrict(
     profile: Profile,
     program: &AgentProgram,
     settings: &ProgramSettings,
-    endpoint: Option<&str>,
+    (endpoint, login_hosts): (Option<&str>, &[&str]),
 ) -> Result<Profile> {
-    let own = own_hosts(program, settings, endpoint)?;
+    let mut own = own_hosts(program, settings, endpoint)?;
+    own.extend(HostRule::parse_all(login_hosts).map_err(network_error)?);
     profile
         .network_setting(settings.network.as_ref(), own)
         .map_err(network_error)

@@ -57,6 +57,10 @@ pub struct ProgramSettings {
     pub endpoint: Option<String>,
     /// The environment variable that holds the endpoint's API key.
     pub api_key_env: Option<String>,
+    /// Environment variables that hold the keys of further accounts at the same provider.
+    pub more_api_key_envs: Vec<String>,
+    /// The most calls of one account at the same time.
+    pub max_calls: Option<u32>,
     /// Whether the agent calls its provider through the bridge.
     pub bridge: BridgeMode,
     /// The configured name of the agent.

@@ -7,18 +7,15 @@ use windlass_agents::bridge::BUDGET_EXCEEDED;
 use windlass_tasks::CallLabels;
 use windlass_wire::{ErrorKind, ModelError};
 
-use crate::limit_answer::LimitAnswer;
+use crate::limit_answer::{LimitAnswer, MAX_AGENT_WAIT};
 use crate::meter::{Meter, MeteredCall};
 use crate::request_facts::RequestFacts;
-
-/// How long an agent may wait by itself. For a longer wait its turn must fail soon, so that Windlass can wait, or go on with
-/// another agent.
-pub(crate) const MAX_AGENT_WAIT: Duration = Duration::from_secs(5);
+use crate::route::ProviderRoute;
 
 /// Counts a call, or returns why it may not be sent.
 pub(crate) async fn admit(
     meter: &Arc<Meter>,
-    labels: &CallLabels,
+    (labels, max_calls): (&CallLabels, Option<u32>),
     request: &RequestFacts,
     body: &[u8],
 ) -> Result<MeteredCall, ModelError> {
@@ -30,11 +27,40 @@ pub(crate) async fn admit(
         meter.store_refused(labels, request, None).await;
         return Err(limit_error(&labels.account, &limit));
     }
+    let slot = match max_calls {
+        None => None,
+        Some(max) => Some(meter.slots().wait(&labels.account, max).await?),
+    };
     let call = meter.begin(labels, request).await;
-    call.map_err(|problem| {
+    let call = call.map_err(|problem| {
         let message = format!("{BUDGET_EXCEEDED}: {problem}");
         ModelError::new(ErrorKind::Permission, message)
-    })
+    })?;
+    Ok(call.in_slot(slot))
+}
+
+/// Returns the account for a call: the first that need not wait, or else the one with the shortest wait. The others are those that
+/// can replace it.
+pub(crate) async fn accounts<'r>(
+    meter: &Meter,
+    route: &'r ProviderRoute,
+) -> (&'r ProviderRoute, Vec<&'r ProviderRoute>) {
+    let mut ready = Vec::new();
+    if route.others.is_empty() {
+        return (route, ready);
+    }
+    let mut shortest = (Duration::MAX, route);
+    for account in std::iter::once(route).chain(&route.others) {
+        match meter.account_limit(&account.labels).await {
+            None => ready.push(account),
+            Some(limit) if limit.wait < shortest.0 => shortest = (limit.wait, account),
+            Some(_) => {}
+        }
+    }
+    if ready.is_empty() {
+        return (shortest.1, ready);
+    }
+    (ready.remove(0), ready)
 }
 
 /// Waits for a limit that ends soon. Returns a longer one.

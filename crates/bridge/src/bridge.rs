@@ -98,16 +98,23 @@ impl ModelBridge for Bridge {
     fn open(&self, route: ModelRoute) -> Result<BridgedAccess> {
         let address = self.address()?;
         let mut keys: Vec<Option<SecretString>> = route.keys.into_iter().map(Some).collect();
-        if keys.is_empty() {
+        if keys.is_empty() && !route.own_login {
             keys.push(None);
         }
         let keys: Vec<_> = keys.into_iter().map(|key| (token(), key)).collect();
         let tokens = keys.iter().map(|(token, _)| token.clone()).collect();
         let labels = labels(route.agent, route.work);
-        let (route, path) = ProviderRoute::new(&route.upstream, keys, labels)
+        let (mut open, path) = ProviderRoute::new(&route.upstream, keys, labels)
             .map_err(|problem| Error::config("endpoint", problem))?;
+        open.max_calls = route.max_calls;
+        for key in route.more_keys {
+            open.add_account(key);
+        }
+        if route.own_login {
+            open.use_account_of_person();
+        }
         let id = uuid::Uuid::new_v4().simple().to_string();
-        let guard = self.forwarder.routes.add(&id, route);
+        let guard = self.forwarder.routes.add(&id, open);
         let guard = guard.ok_or_else(|| failed("the bridge has too many agents".to_owned()))?;
         Ok(BridgedAccess {
             url: format!("http://{address}/{id}{path}"),

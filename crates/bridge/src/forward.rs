@@ -17,8 +17,9 @@ use windlass_cassette::ExchangeBuilder;
 use windlass_tasks::CallStatus;
 use windlass_wire::{Dialect, ErrorKind, ModelError, UsageReader};
 
-use crate::admission::{MAX_AGENT_WAIT, admit};
+use crate::admission::{accounts, admit};
 use crate::credentials;
+use crate::limit_answer::{LimitAnswer, MAX_AGENT_WAIT};
 use crate::meter::{Meter, MeteredCall};
 use crate::metered_body::{BridgeBody, MeteredBody, nothing_reported};
 use crate::recording::{CallRecorder, CallRecording};
@@ -69,7 +70,7 @@ impl Forwarder {
             let message = "this address is not valid any more: its agent has ended";
             return refusal(None, ModelError::new(ErrorKind::NotFound, message));
         };
-        let Some(mut url) = route.url(path) else {
+        let Some(url) = route.url(path) else {
             let message = "the path is outside of the provider's API";
             return refusal(None, ModelError::new(ErrorKind::NotFound, message));
         };
@@ -77,15 +78,14 @@ impl Forwarder {
             Ok(body) => body,
             Err(error) => return refusal(dialect_of(path), error),
         };
-        let mut headers = head.headers;
-        if !credentials::substitute(&route, &mut headers, &mut url) {
+        if !credentials::substitute(&route, &mut head.headers.clone(), &mut url.clone()) {
             let message = "the request has no valid token";
             let error = ModelError::new(ErrorKind::Authentication, message);
             return refusal(dialect_of(path), error);
         }
         let recording = self.recording(&route, &head.method, path, &body);
-        let request = (head.method, url, headers);
-        let mut response = self.forward(&route, path, request, body).await;
+        let request = (head.method, url, head.headers);
+        let mut response = self.forward_by_account(&route, path, request, body).await;
         if let Some(mut recording) = recording {
             let (head, mut body) = response.into_parts();
             recording.start(&head);
@@ -111,14 +111,39 @@ impl Forwarder {
         Some(CallRecording::new(recorder, clock, &route.labels, exchange))
     }
 
-    /// Passes a request on, if it may be sent.
+    /// Passes a request on with the first account that need not wait. If the provider then limits it, with another one.
+    async fn forward_by_account(
+        &self,
+        route: &ProviderRoute,
+        path: &str,
+        request: (Method, String, HeaderMap),
+        body: Bytes,
+    ) -> Response<BridgeBody> {
+        let (account, others) = accounts(&self.meter, route).await;
+        let forward = |account| self.forward(account, path, request.clone(), body.clone());
+        let mut response = forward(account).await;
+        for account in others {
+            if response.extensions().get::<LimitAnswer>().is_none() {
+                break;
+            }
+            response = forward(account).await;
+        }
+        response
+    }
+
+    /// Passes a request on, if it may be sent. The response has the limit as an extension, if the provider limits the account.
     async fn forward(
         &self,
         route: &ProviderRoute,
         path: &str,
-        (method, url, mut headers): (Method, String, HeaderMap),
+        (method, mut url, mut headers): (Method, String, HeaderMap),
         body: Bytes,
     ) -> Response<BridgeBody> {
+        if !credentials::substitute(route, &mut headers, &mut url) {
+            let message = "the key of this account cannot be sent";
+            let error = ModelError::new(ErrorKind::Authentication, message);
+            return refusal(dialect_of(path), error);
+        }
         let facts = RequestFacts::read(path, &body);
         remove_connection_headers(&mut headers);
         headers.remove(HOST);
@@ -127,7 +152,7 @@ impl Forwarder {
         let is_counted = method == Method::POST && !is_side_call(path);
         let mut call = None;
         if is_counted {
-            match admit(&self.meter, &route.labels, &facts, &body).await {
+            match admit(&self.meter, route.call_labels(), &facts, &body).await {
                 Ok(admitted) => call = Some(admitted),
                 Err(error) => return refusal(facts.dialect, error),
             }
@@ -177,11 +202,14 @@ impl Forwarder {
             let bytes = credentials::without_keys(route, read_error(body).await);
             let answer = (status, &head.headers, bytes.as_slice());
             let meter = &self.meter;
-            let wait = meter.read_limit(&route.labels, facts.dialect, answer).await;
-            if wait.is_some_and(|wait| wait > MAX_AGENT_WAIT) {
-                // Some agents would sleep for so long.
-                head.headers.remove(RETRY_AFTER);
-                head.headers.remove(RETRY_AFTER_MS);
+            let limit = meter.read_limit(&route.labels, facts.dialect, answer).await;
+            if let Some(limit) = limit {
+                if limit.wait > MAX_AGENT_WAIT {
+                    // Some agents would sleep for so long.
+                    head.headers.remove(RETRY_AFTER);
+                    head.headers.remove(RETRY_AFTER_MS);
+                }
+                head.extensions.insert(limit);
             }
             head.headers.remove(CONTENT_LENGTH);
             return Response::from_parts(head, BridgeBody::Own(Some(bytes.into())));

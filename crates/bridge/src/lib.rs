@@ -16,6 +16,7 @@
 //!
 //! [`ModelBridge`]: windlass_agents::bridge::ModelBridge
 
+mod account_slots;
 mod admission;
 mod bridge;
 mod clock_time;

@@ -14,6 +14,9 @@ use crate::clock_time::until_clock_time;
 
 /// How long an account waits if the provider does not say it.
 const UNKNOWN_WAIT: Duration = Duration::from_secs(5);
+/// How long an agent may wait by itself. For a longer wait its turn must fail soon, so that Windlass can wait, or go on with
+/// another agent.
+pub(crate) const MAX_AGENT_WAIT: Duration = Duration::from_secs(5);
 /// A shorter wait is no wait: agents repeat their calls immediately.
 const MIN_WAIT: Duration = Duration::from_secs(1);
 

@@ -8,8 +8,7 @@ use parking_lot::Mutex;
 use windlass_core::Clock;
 use windlass_tasks::{AccountLimit, CallLabels, ModelCalls, NewAccountLimit};
 
-use crate::admission::MAX_AGENT_WAIT;
-use crate::limit_answer::LimitAnswer;
+use crate::limit_answer::{LimitAnswer, MAX_AGENT_WAIT};
 
 /// How long the limits of the store are remembered.
 const FRESH: Duration = Duration::from_secs(1);

@@ -17,6 +17,7 @@ use windlass_tasks::{
 };
 use windlass_wire::{Dialect, ModelError, ReportedUsage};
 
+use crate::account_slots::{AccountSlot, AccountSlots};
 use crate::limit_answer::LimitAnswer;
 use crate::limited_accounts::LimitedAccounts;
 use crate::policy::CallPolicy;
@@ -50,6 +51,7 @@ pub(crate) struct Meter {
     pending: TaskTracker,
     clock: Arc<dyn Clock>,
     limited: LimitedAccounts,
+    slots: AccountSlots,
 }
 
 /// Opens a store. `None` if there is none.
@@ -76,6 +78,8 @@ pub(crate) struct MeteredCall {
     labels: CallLabels,
     requested_model: Option<String>,
     started: Duration,
+    /// Its place among the calls of the account. It is free again when the call ends.
+    _slot: Option<AccountSlot>,
 }
 
 impl Meter {
@@ -88,8 +92,13 @@ impl Meter {
             opener: OnceLock::new(),
             pending: TaskTracker::new(),
             limited: LimitedAccounts::new(Arc::clone(&clock)),
+            slots: AccountSlots::default(),
             clock,
         }
+    }
+
+    pub(crate) fn slots(&self) -> &AccountSlots {
+        &self.slots
     }
 
     fn prices(&self) -> &PriceTable {
@@ -156,6 +165,7 @@ impl Meter {
             labels: labels.clone(),
             requested_model: request.model.clone(),
             started,
+            _slot: None,
         })
     }
 
@@ -200,30 +210,29 @@ impl Meter {
         }
     }
 
-    /// Stores that the provider limits an account, if an error says so. Returns how long.
+    /// Stores that the provider limits an account, if an error says so. Returns the limit.
     pub(crate) async fn read_limit(
         &self,
         labels: &CallLabels,
         dialect: Option<Dialect>,
         (status, headers, body): (u16, &HeaderMap, &[u8]),
-    ) -> Option<Duration> {
+    ) -> Option<LimitAnswer> {
         let dialect = dialect.unwrap_or(Dialect::Chat);
         let answer = LimitAnswer::read(dialect, status, headers, body, self.now());
-        let wait = answer.as_ref().map(|answer| answer.wait);
-        self.add_limit(labels, answer).await;
-        wait
+        self.add_limit(labels, answer.as_ref()).await;
+        answer
     }
 
     /// Stores that the provider limits an account, if an error says so.
     pub(crate) async fn on_error(&self, labels: &CallLabels, error: &ModelError) {
         let answer = LimitAnswer::from_error(error, self.now());
-        self.add_limit(labels, answer).await;
+        self.add_limit(labels, answer.as_ref()).await;
     }
 
-    async fn add_limit(&self, labels: &CallLabels, answer: Option<LimitAnswer>) {
+    async fn add_limit(&self, labels: &CallLabels, answer: Option<&LimitAnswer>) {
         if let Some(answer) = answer {
             let store = self.store().await;
-            self.limited.add(store.as_deref(), labels, &answer).await;
+            self.limited.add(store.as_deref(), labels, answer).await;
         }
     }
 
@@ -303,6 +312,14 @@ fn dollars(nanos: i64) -> String {
 }
 
 impl MeteredCall {
+    /// Keeps a place among the calls of the account until the end.
+    pub(crate) fn in_slot(self, slot: Option<AccountSlot>) -> Self {
+        Self {
+            _slot: slot,
+            ..self
+        }
+    }
+
     /// Stores the end of the call.
     pub(crate) fn settle(self, status: CallStatus, http_status: Option<u16>, found: ReportedUsage) {
         let meter = self.meter;

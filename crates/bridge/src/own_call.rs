@@ -28,6 +28,7 @@ pub(crate) async fn begin(
     route: ModelRoute,
     request: OwnRequest,
 ) -> Result<OwnCall, ModelError> {
+    let max_calls = route.max_calls;
     let keys = route.keys.into_iter().map(|key| (key.clone(), Some(key)));
     let labels = labels(route.agent, route.work);
     let (route, _) = ProviderRoute::new(&route.upstream, keys.collect(), labels)
@@ -41,7 +42,7 @@ pub(crate) async fn begin(
         bytes: request.bytes,
     };
     // This program runs its tools itself.
-    let call = admit(&meter, &labels, &facts, b"{}").await?;
+    let call = admit(&meter, (&labels, max_calls), &facts, b"{}").await?;
     Ok(OwnCall {
         meter,
         labels,

@@ -23,6 +23,10 @@ pub(crate) struct ProviderRoute {
     /// The agent's tokens, each with the key that replaces it.
     pub(crate) keys: Vec<(SecretString, Option<SecretString>)>,
     pub(crate) labels: CallLabels,
+    /// The same with the keys of further accounts.
+    pub(crate) others: Vec<ProviderRoute>,
+    /// The most calls of one account at the same time.
+    pub(crate) max_calls: Option<u32>,
 }
 
 impl ProviderRoute {
@@ -43,8 +47,43 @@ impl ProviderRoute {
             is_local: url.is_local(),
             keys,
             labels: CallLabels { account, ..labels },
+            others: Vec::new(),
+            max_calls: None,
         };
         Ok((route, path))
+    }
+
+    /// Returns what a call is counted for, and how many calls the account may make at the same time.
+    pub(crate) fn call_labels(&self) -> (&CallLabels, Option<u32>) {
+        (&self.labels, self.max_calls)
+    }
+
+    /// Adds an account: its key replaces the one of the only token.
+    pub(crate) fn add_account(&mut self, key: SecretString) {
+        let Some((token, _)) = self.keys.first() else {
+            return;
+        };
+        let keys = vec![(token.clone(), Some(key))];
+        let labels = CallLabels {
+            account: account(&self.origin, &keys),
+            ..self.labels.clone()
+        };
+        self.others.push(Self {
+            origin: self.origin.clone(),
+            base: self.base.clone(),
+            is_local: self.is_local,
+            keys,
+            labels,
+            others: Vec::new(),
+            max_calls: self.max_calls,
+        });
+    }
+
+    /// Names the account after the person whose login the agent has.
+    pub(crate) fn use_account_of_person(&mut self) {
+        if let Some(person) = &self.labels.person {
+            self.labels.account = format!("{}#{person}", self.labels.account);
+        }
     }
 
     /// Returns the URL of the provider for a path with its query, if the path is inside of the provider's base.

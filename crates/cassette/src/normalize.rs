@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use serde_json::Value;
+
 use crate::finders::{LocalValueFinder, SecretFinder};
 use crate::{Cassette, Entry, Substitutions, rewrite, visit};
 
@@ -48,6 +50,11 @@ impl Normalizer {
         let mut text = text.to_owned();
         self.normalize_chunks(&mut [&mut text]);
         text
+    }
+
+    /// Normalizes the strings of a value.
+    pub fn normalize_value(&mut self, value: &mut Value) {
+        visit::strings(value, &mut |text| self.normalize_chunks(&mut [text]));
     }
 
     fn entry(&mut self, entry: &mut Entry) {

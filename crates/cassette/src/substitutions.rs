@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use serde_json::Value;
 use windlass_core::{ExposeSecret, SecretString, mask};
 
 use crate::encodings::PathEncoding;
@@ -120,6 +121,11 @@ impl Substitutions {
     /// stay, as do ids, ports and secrets.
     pub fn restore(&self, interaction: &mut Interaction) {
         visit::for_each_text(interaction, &mut |text| self.restore_text(text));
+    }
+
+    /// Like [`restore`](Self::restore), for the strings of a value.
+    pub fn restore_value(&self, value: &mut Value) {
+        visit::strings(value, &mut |text| self.restore_text(text));
     }
 
     /// Like [`restore`](Self::restore), for one text.

@@ -55,6 +55,16 @@ pub(crate) fn keys(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
     }
 }
 
+/// Calls `change` for every string in the value, but not for keys.
+pub(crate) fn strings(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| strings(item, change)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| strings(field, change)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 /// A text, and the name of its stream if it is a chunk of one.
 pub(crate) type TextChunk<'a> = (Option<StreamName>, &'a mut String);
 

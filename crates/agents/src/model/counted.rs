@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use windlass_core::{SecretString, WorkLabel};
 use windlass_wire::{Dialect, ModelError, ModelEvent, ModelRequest, ReportedUsage};
 
 use crate::bridge::{CountedCall, ModelBridge, ModelRoute, OwnRequest};
@@ -12,23 +11,10 @@ use crate::bridge::{CountedCall, ModelBridge, ModelRoute, OwnRequest};
 #[derive(Debug, Clone)]
 pub(super) struct CallCounter {
     pub(super) bridge: Arc<dyn ModelBridge>,
-    pub(super) agent: String,
-    pub(super) upstream: String,
-    pub(super) key: Option<SecretString>,
-    pub(super) work: WorkLabel,
+    pub(super) route: ModelRoute,
 }
 
 impl CallCounter {
-    /// Returns where the calls go, and what they are counted for.
-    pub(super) fn route(&self) -> ModelRoute {
-        ModelRoute {
-            agent: self.agent.clone(),
-            upstream: self.upstream.clone(),
-            keys: self.key.iter().cloned().collect(),
-            work: self.work.clone(),
-        }
-    }
-
     /// Counts a call. The error is why it may not be sent.
     pub(super) async fn begin(
         &self,
@@ -36,14 +22,13 @@ impl CallCounter {
         request: &ModelRequest,
         bytes: usize,
     ) -> Result<CallRecord, ModelError> {
-        let route = self.route();
         let request = OwnRequest {
             dialect,
             model: request.model.clone(),
             max_output: request.max_tokens,
             bytes: bytes as u64,
         };
-        let call = self.bridge.begin_call(route, request).await?;
+        let call = self.bridge.begin_call(self.route.clone(), request).await?;
         Ok(CallRecord {
             call: Some(call),
             ..CallRecord::default()

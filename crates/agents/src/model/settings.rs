@@ -56,6 +56,8 @@ pub struct ModelSettings {
     pub model: Option<String>,
     /// The environment variable of the key. If it is not set, a key is sent to the provider's own endpoint only.
     pub api_key_env: Option<String>,
+    /// The most calls of one account at the same time.
+    pub max_calls: Option<u32>,
     /// For `openai`: the API to use; chat completions by default.
     pub api_spec: Option<ApiSpec>,
     /// How the model calls tools.
@@ -108,6 +110,7 @@ impl Default for ModelSettings {
             endpoint: None,
             model: None,
             api_key_env: None,
+            max_calls: None,
             api_spec: None,
             tool_mode: ToolMode::Auto,
             edit_mode: EditMode::Auto,

@@ -17,7 +17,7 @@ use super::session::ModelSessions;
 use super::tool_set::ToolSet;
 use super::{ModelKind, ModelSettings};
 use crate::AgentContext;
-use crate::bridge::BridgeMode;
+use crate::bridge::{BridgeMode, ModelRoute};
 
 /// One configured model: its settings, its client and its sessions.
 pub(super) struct ModelState {
@@ -52,29 +52,29 @@ impl ModelState {
     /// Returns the client of a session, which counts its calls for the session's work.
     pub(super) fn client_for(&self, work: &WorkLabel) -> Arc<ModelClient> {
         let bridge = self.context.bridge();
-        let bridge = bridge.filter(|_| self.settings.bridge == BridgeMode::On);
+        let bridge = bridge.filter(|_| self.settings.bridge != BridgeMode::Off);
         let Some(bridge) = bridge else {
             return Arc::clone(&self.client);
         };
         let endpoint = self.settings.endpoint.as_deref();
+        let agent = self.settings.name.as_deref();
         let counter = CallCounter {
             bridge: Arc::clone(bridge),
-            agent: self
-                .settings
-                .name
-                .as_deref()
-                .unwrap_or(self.kind.name())
-                .to_owned(),
-            upstream: endpoint.unwrap_or(self.kind.endpoint()).to_owned(),
-            key: self.client.secret().cloned(),
-            work: WorkLabel {
-                person: work.person.clone().or_else(|| self.context.user()),
-                ..work.clone()
+            route: ModelRoute {
+                agent: agent.unwrap_or(self.kind.name()).to_owned(),
+                upstream: endpoint.unwrap_or(self.kind.endpoint()).to_owned(),
+                keys: self.client.secret().into_iter().cloned().collect(),
+                max_calls: self.settings.max_calls,
+                work: WorkLabel {
+                    person: work.person.clone().or_else(|| self.context.user()),
+                    ..work.clone()
+                },
+                ..ModelRoute::default()
             },
         };
         // Only what passes through an address of the bridge can be recorded. The address counts, too.
         if bridge.records() {
-            let access = bridge.open(counter.route());
+            let access = bridge.open(counter.route.clone());
             if let Some(client) = access.ok().and_then(|access| self.client.through(access)) {
                 return Arc::new(client);
             }

@@ -28,6 +28,8 @@ pub struct AgentProgram {
     pub keys: &'static [&'static str],
     /// The base URL of its maker's API, which it calls with a key and without another endpoint.
     pub provider: Option<&'static str>,
+    /// The base URL of the API that it calls with a stored login, if it can call it elsewhere with that.
+    pub login_provider: Option<&'static str>,
     /// Environment variables that every process of the agent gets.
     pub env: &'static [(&'static str, &'static str)],
     /// Configures another model endpoint, for agents that support one.

@@ -41,8 +41,19 @@ impl CommandLine {
 pub struct Endpoint<'a> {
     /// The URL as the user wrote it.
     pub url: &'a str,
-    /// Whether the program's first key variable holds a key for it.
-    pub has_key: bool,
+    /// How the agent authenticates itself there.
+    pub auth: EndpointAuth,
+}
+
+/// How an agent authenticates itself at an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndpointAuth {
+    /// With the key in the program's first key variable.
+    Key,
+    /// With the login that its user has stored.
+    OwnLogin,
+    /// Not at all.
+    None,
 }
 
 impl Endpoint<'_> {
@@ -76,7 +87,7 @@ mod tests {
         let check = |url, with_version: &str, without_version: &str| {
             let endpoint = Endpoint {
                 url,
-                has_key: false,
+                auth: EndpointAuth::None,
             };
             assert_eq!(endpoint.url_with_version(), with_version);
             assert_eq!(endpoint.url_without_version(), without_version);

@@ -65,6 +65,7 @@ impl Launch<'_> {
         } = self;
         let model_access = self.model_access;
         let url = model_access.endpoint().map(|endpoint| endpoint.url);
+        let login_hosts = model_access.login_hosts.as_deref().unwrap_or_default();
         if let (Some(endpoint), Some(configure)) = (model_access.endpoint(), program.endpoint) {
             configure(&endpoint, &mut self.command);
         }
@@ -73,7 +74,7 @@ impl Launch<'_> {
         }
         let dirs = StateDirs::new(program, settings, context);
         let profile = allow(dirs.sandbox_profile(program, context), settings, context);
-        let profile = network::restrict(profile, program, settings, url)?;
+        let profile = network::restrict(profile, program, settings, (url, login_hosts))?;
         let files = self.files.iter().copied();
         let readable = files.chain(self.readable.iter().map(PathBuf::as_path));
         let profile = readable.fold(profile, Profile::read);

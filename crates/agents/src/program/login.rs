@@ -1,13 +1,16 @@
-//! Whether an agent has a login, found without starting it: a key in the environment or a file that its login leaves.
+//! Whether an agent has a login, found without starting it: a key in the environment or a file that its login leaves. And where
+//! such a login may be sent.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use windlass_core::{Error, Result};
 
 use super::agent_program::AgentProgram;
 use super::state_dirs::StateDirs;
+use crate::http::BaseUrl;
 use crate::{AgentContext, ProgramSettings};
 
 /// How much of a file is read.
@@ -81,6 +84,42 @@ pub(crate) fn is_stored(
     context: &AgentContext,
 ) -> bool {
     stored_login(program, settings, context).is_some()
+}
+
+/// Returns the base URL to which the agent's own login may be sent: that of its own provider, or an address of this machine.
+pub(crate) fn provider(
+    program: &AgentProgram,
+    settings: &ProgramSettings,
+    context: &AgentContext,
+) -> Result<BaseUrl> {
+    let name = program.name;
+    let refused = |problem: String| Err(Error::config("bridge", problem));
+    let Some(provider) = program.login_provider else {
+        return refused(format!(
+            "pass_through is not possible with {name}: use \"on\" or \"off\""
+        ));
+    };
+    if let Some(variable) = &settings.api_key_env {
+        return refused(format!(
+            "pass_through is for an agent with its own login: remove api_key_env = {variable:?}, or use \"on\""
+        ));
+    }
+    if !is_stored(program, settings, context) {
+        let login = program.login.unwrap_or("log in");
+        return refused(format!("{name} has no login to pass on: {login}"));
+    }
+    let url = settings.endpoint.as_deref().unwrap_or(provider);
+    let url = BaseUrl::parse(url).map_err(|problem| Error::config("endpoint", problem))?;
+    if !url.is_local() && !program.hosts.contains(&url.host()) {
+        let host = url.host();
+        return Err(Error::config(
+            "endpoint",
+            format!(
+                "the login of {name} is not sent to {host}: remove this setting, or use bridge = \"on\""
+            ),
+        ));
+    }
+    Ok(url)
 }
 
 fn stored_login(

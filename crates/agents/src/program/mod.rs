@@ -11,6 +11,7 @@
 //! a profile selects a preset by `transport = "acp"`.
 
 mod agent_program;
+mod api_keys;
 mod command_line;
 pub(crate) mod deadline;
 pub(crate) mod failure;
@@ -31,7 +32,7 @@ mod version;
 pub(crate) mod version_cache;
 
 pub use agent_program::{AgentProgram, DefaultModel, StatePaths, VersionProbe};
-pub use command_line::{CommandLine, Endpoint};
+pub use command_line::{CommandLine, Endpoint, EndpointAuth};
 pub use failure::ProcessEnd;
 pub use find::Installation;
 pub use login::Login;

@@ -3,14 +3,12 @@
 use windlass_core::{Error, ExposeSecret, Result, SecretString, WorkLabel};
 
 use super::agent_program::AgentProgram;
-use super::command_line::Endpoint;
+use super::api_keys::{ApiKeys, api_keys, more_keys};
+use super::command_line::{Endpoint, EndpointAuth};
 use super::login;
 use super::template;
 use crate::bridge::{BridgeLease, BridgeMode, ModelRoute};
 use crate::{AgentContext, ProgramSettings};
-
-/// API keys by the variables that the agent reads.
-pub(crate) type ApiKeys = Vec<(&'static str, SecretString)>;
 
 /// Agents that read their endpoint from a file in a home that all their processes share. They call directly: each process
 /// needs its own address.
@@ -23,6 +21,8 @@ pub(crate) struct ModelAccess {
     /// The value of the placeholder `{api_key}`.
     template_key: Option<SecretString>,
     url: Option<String>,
+    /// Hosts that the agent needs besides its endpoint to renew its own login, if it uses that.
+    pub(crate) login_hosts: Option<Vec<&'static str>>,
     /// Keeps the address of the bridge open.
     pub(crate) lease: Option<BridgeLease>,
 }
@@ -40,6 +40,7 @@ impl ModelAccess {
             keys: api_keys(program, settings, context)?,
             template_key: variable.and_then(|variable| context.secret(variable)),
             url: settings.endpoint.clone(),
+            login_hosts: None,
             lease: None,
         })
     }
@@ -52,10 +53,12 @@ impl ModelAccess {
         work: &WorkLabel,
     ) -> Result<Self> {
         let mut access = Self::direct(program, settings, context)?;
-        let bridge = context.bridge();
-        let bridge = bridge.filter(|_| settings.bridge == BridgeMode::On);
-        let upstream = provider(program, settings, context, &access);
-        let (Some(bridge), Some(upstream)) = (bridge, upstream) else {
+        let upstream = match settings.bridge {
+            BridgeMode::On => provider(program, settings, context, &access),
+            BridgeMode::PassThrough => Some(access.use_login(program, settings, context)?),
+            BridgeMode::Off => None,
+        };
+        let (Some(bridge), Some(upstream)) = (context.bridge(), upstream) else {
             return Ok(access);
         };
         let mut keys: Vec<SecretString> = access.keys.iter().map(|(_, key)| key.clone()).collect();
@@ -67,6 +70,9 @@ impl ModelAccess {
             agent,
             upstream,
             keys,
+            more_keys: more_keys(settings, context)?,
+            max_calls: settings.max_calls,
+            own_login: access.login_hosts.is_some(),
             work: WorkLabel {
                 person: work.person.clone().or_else(|| context.user()),
                 ..work.clone()
@@ -88,11 +94,30 @@ impl ModelAccess {
         Ok(access)
     }
 
+    /// Makes the agent use its own login instead of a key. Returns the base URL of its provider.
+    fn use_login(
+        &mut self,
+        program: &AgentProgram,
+        settings: &ProgramSettings,
+        context: &AgentContext,
+    ) -> Result<String> {
+        let upstream = login::provider(program, settings, context)?;
+        let host = upstream.host().to_owned();
+        let others = program.hosts.iter().filter(|other| **other != host);
+        self.login_hosts = Some(others.copied().collect());
+        self.keys.clear();
+        Ok(format!("{}{}", upstream.origin(), upstream.path()))
+    }
+
     /// Returns the endpoint to configure, if it is not the agent's own.
     pub(crate) fn endpoint(&self) -> Option<Endpoint<'_>> {
         let url = self.url.as_deref()?;
-        let has_key = !self.keys.is_empty();
-        Some(Endpoint { url, has_key })
+        let auth = match (&self.login_hosts, self.keys.as_slice()) {
+            (Some(_), _) => EndpointAuth::OwnLogin,
+            (None, []) => EndpointAuth::None,
+            (None, _) => EndpointAuth::Key,
+        };
+        Some(Endpoint { url, auth })
     }
 
     /// Returns the variables of `extra_env` with their placeholders replaced.
@@ -152,29 +177,6 @@ pub(crate) fn check_endpoint(program: &AgentProgram, settings: &ProgramSettings)
     Err(Error::config("endpoint", problem))
 }
 
-/// Returns the API key under the variable that the agent reads: the configured key, or else those that the user
-/// has set.
-fn api_keys(
-    program: &AgentProgram,
-    settings: &ProgramSettings,
-    context: &AgentContext,
-) -> Result<ApiKeys> {
-    let names = program.keys;
-    let Some(variable) = &settings.api_key_env else {
-        let set = names
-            .iter()
-            .filter_map(|name| Some((*name, context.secret(name)?)));
-        return Ok(set.collect());
-    };
-    let key = context.secret(variable).ok_or_else(|| {
-        Error::config(
-            "api_key_env",
-            format!("the environment variable {variable} is not set: set it, or use another"),
-        )
-    })?;
-    Ok(names.first().map(|name| (*name, key)).into_iter().collect())
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -200,7 +202,12 @@ mod tests {
     impl ModelBridge for FakeBridge {
         fn open(&self, route: ModelRoute) -> Result<BridgedAccess> {
             self.upstreams.lock().push(route.upstream);
-            let tokens = (0..route.keys.len().max(1)).map(|number| format!("token-{number}"));
+            let count = if route.own_login {
+                0
+            } else {
+                route.keys.len().max(1)
+            };
+            let tokens = (0..count).map(|number| format!("token-{number}"));
             Ok(BridgedAccess {
                 url: "http://127.0.0.1:1/id/v1".to_owned(),
                 tokens: tokens.map(SecretString::from).collect(),
@@ -217,12 +224,20 @@ mod tests {
         }
     }
 
-    /// Returns the provider that is called through the bridge, and the values that the agent gets.
     async fn open(
         program: &AgentProgram,
         config: Value,
         secrets: &'static [&'static str],
     ) -> (Option<String>, Vec<String>) {
+        try_open(program, config, secrets).await.unwrap()
+    }
+
+    /// Returns the provider that is called through the bridge, and the values that the agent gets.
+    async fn try_open(
+        program: &AgentProgram,
+        config: Value,
+        secrets: &'static [&'static str],
+    ) -> Result<(Option<String>, Vec<String>)> {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join(".codex")).unwrap();
         std::fs::write(home.path().join(".codex/auth.json"), "{}").unwrap();
@@ -236,12 +251,12 @@ mod tests {
             .with_bridge(Arc::clone(&bridge) as Arc<dyn ModelBridge>);
         let settings = ProgramSettings::from_value(&config).unwrap();
         let work = WorkLabel::default();
-        let access = ModelAccess::open(program, &settings, &context, &work).unwrap();
+        let access = ModelAccess::open(program, &settings, &context, &work)?;
         let variables = access.variables(&settings, None).unwrap();
         let keys = access.keys.iter().map(|(name, key)| (*name, key.clone()));
         let values = keys.chain(variables);
         let values = values.map(|(name, key)| format!("{name}={}", key.expose_secret()));
-        (bridge.upstreams.lock().pop(), values.collect())
+        Ok((bridge.upstreams.lock().pop(), values.collect()))
     }
 
     #[tokio::test]
@@ -279,6 +294,43 @@ mod tests {
         let own = json!({ "api_key_env": "MY_KEY" });
         let (upstream, _) = open(&known::codex::PROGRAM, own, &["MY_KEY"]).await;
         assert_eq!(upstream.as_deref(), Some("https://api.openai.com/v1"));
+    }
+
+    #[tokio::test]
+    async fn p18_own_login_is_sent_to_its_own_provider_only() {
+        let keys = &["OPENAI_API_KEY"];
+        let config = json!({ "bridge": "pass_through" });
+        let (upstream, values) = open(&known::codex::PROGRAM, config, keys).await;
+        let provider = "https://chatgpt.com/backend-api/codex";
+        assert_eq!(upstream.as_deref(), Some(provider));
+        assert_eq!(values, [""; 0]);
+        for (program, config, expected) in [
+            (
+                &known::codex::PROGRAM,
+                json!({ "endpoint": "https://other.example/v1" }),
+                "the login of codex is not sent to other.example",
+            ),
+            (
+                &known::codex::PROGRAM,
+                json!({ "api_key_env": "OPENAI_API_KEY" }),
+                "remove api_key_env",
+            ),
+            (
+                &known::claude::PROGRAM,
+                json!({}),
+                "claude has no login to pass on: run `claude` once to log in",
+            ),
+            (
+                &known::qwen::PROGRAM,
+                json!({}),
+                "pass_through is not possible with qwen",
+            ),
+        ] {
+            let mut config = config;
+            config["bridge"] = json!("pass_through");
+            let error = try_open(program, config, keys).await.unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+        }
     }
 
     #[tokio::test]

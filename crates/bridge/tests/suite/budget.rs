@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use windlass_agents::bridge::{ModelBridge, ModelRoute};
 use windlass_bridge::{Bridge, CallPolicy, MeterSettings};
-use windlass_core::WorkLabel;
 use windlass_tasks::{
     AccountLimit, AccountLimits, AttemptRef, CallAdmission, ModelCallEnd, ModelCallId, ModelCalls,
     NewAccountLimit, NewModelCall, SpendLimit, SpendScope, StoreError, StoreFuture, UsageQuery,
@@ -164,8 +163,7 @@ async fn call_that_cannot_be_counted_is_refused_if_there_is_a_limit() {
             agent: "codex".to_owned(),
             // Nothing listens there.
             upstream: "http://127.0.0.1:1".to_owned(),
-            keys: Vec::new(),
-            work: WorkLabel::default(),
+            ..ModelRoute::default()
         });
         let access = access.unwrap();
         let stream = send(&access, &token(&access), "POST /v1/messages", REQUEST).await;

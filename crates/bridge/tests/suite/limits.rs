@@ -7,10 +7,10 @@ use windlass_bridge::{Bridge, CallPolicy, MeterSettings};
 use windlass_core::{Masker, SecretString};
 use windlass_tasks::{AttemptRef, TaskId};
 
-use super::provider::{Setup, read_response, send, token};
+use super::provider::{KEY, Setup, read_response, send, token};
 
 const REQUEST: &[u8] = b"{\"model\":\"m\",\"max_tokens\":100}";
-const LIMITED: &str = "HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/json\r\nretry-after: 3600\r\ncontent-length: 78\r\n\r\n\
+pub(crate) const LIMITED: &str = "HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/json\r\nretry-after: 3600\r\ncontent-length: 78\r\n\r\n\
     {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow down now\"}}";
 const DONE: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
@@ -126,6 +126,57 @@ async fn other_key_is_another_account() {
     setup.next().await.answer(DONE).await;
     let (head, _) = read_response(agent).await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+}
+
+#[tokio::test]
+async fn call_continues_with_another_account_of_the_agent() {
+    const SECOND: &str = "sk-second-0123456789";
+    let mut setup = Setup::new(Vec::new()).await;
+    let access = setup.open_with_accounts(&[SECOND]);
+    let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
+    let mut first = setup.next().await;
+    assert!(first.head.contains(KEY), "{}", first.head);
+    first.answer(LIMITED).await;
+    let mut second = setup.next().await;
+    assert!(second.head.contains(SECOND), "{}", second.head);
+    second.answer(DONE).await;
+    let (head, _) = read_response(agent).await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    setup.bridge.flush().await;
+    let limits = &setup.store.calls;
+    assert_eq!(limits.attempt_limit(attempt()).await.unwrap(), None);
+    let of_agent = limits.agent_limit("codex".to_owned()).await.unwrap();
+    assert_eq!(of_agent, None, "the account that was called last is free");
+
+    let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
+    let mut second = setup.next().await;
+    assert!(second.head.contains(SECOND), "{}", second.head);
+    second.answer(LIMITED).await;
+    let (head, _) = read_response(agent).await;
+    assert!(head.starts_with("HTTP/1.1 429"), "{head}");
+    let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
+    let (head, _) = read_response(agent).await;
+    assert!(head.starts_with("HTTP/1.1 429"), "{head}");
+    assert!(setup.requests.try_recv().is_err(), "the provider was asked");
+    let of_agent = setup.store.calls.agent_limit("codex".to_owned()).await;
+    assert!(of_agent.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn calls_of_an_account_wait_for_each_other() {
+    let mut setup = Setup::new(Vec::new()).await;
+    let access = setup.open_with_accounts(&[]);
+    let mut agents = Vec::new();
+    for _ in 0..3 {
+        agents.push(send(&access, &token(&access), "POST /messages", REQUEST).await);
+    }
+    for agent in agents {
+        let mut received = setup.next().await;
+        let other = tokio::time::timeout(Duration::from_millis(200), setup.requests.recv());
+        assert!(other.await.is_err(), "two calls at the same time");
+        received.answer(DONE).await;
+        read_response(agent).await;
+    }
 }
 
 #[tokio::test]

@@ -109,6 +109,25 @@ impl Setup {
         bridge.open(route).unwrap()
     }
 
+    /// Opens an address for an agent with several accounts, each of which makes one call at a time.
+    pub(crate) fn open_with_accounts(&self, more_keys: &[&str]) -> BridgedAccess {
+        let route = ModelRoute {
+            more_keys: more_keys.iter().copied().map(SecretString::from).collect(),
+            max_calls: Some(1),
+            ..self.route("codex", vec![SecretString::from(KEY)])
+        };
+        self.bridge.open(route).unwrap()
+    }
+
+    /// Opens an address for an agent with its own login.
+    pub(crate) fn open_for_login(&self) -> BridgedAccess {
+        let route = ModelRoute {
+            own_login: true,
+            ..self.route("codex", Vec::new())
+        };
+        self.bridge.open(route).unwrap()
+    }
+
     fn route(&self, agent: &str, keys: Vec<SecretString>) -> ModelRoute {
         ModelRoute {
             agent: agent.to_owned(),
@@ -120,6 +139,7 @@ impl Setup {
                 attempt: Some(2),
                 person: Some("ada".to_owned()),
             },
+            ..ModelRoute::default()
         }
     }
 

@@ -7,6 +7,7 @@ use tokio::net::TcpStream;
 use windlass_core::ExposeSecret;
 use windlass_tasks::CallTokens;
 
+use super::limits::LIMITED;
 use super::provider::{KEY, Received, Setup, read_response, send, token};
 
 /// With unusual spaces, order and an unknown field.
@@ -90,6 +91,23 @@ async fn p18_bytes_pass_unchanged_with_the_key_of_the_provider() {
     assert_eq!((totals[0].calls, totals[0].not_done), (1, 0));
     // The model that answered has no price.
     assert_eq!((totals[0].cost_nanos, totals[0].unknown_cost), (0, 1));
+}
+
+#[tokio::test]
+async fn p18_own_login_of_an_agent_passes_and_its_calls_are_counted_for_the_person() {
+    let mut setup = Setup::new(Vec::new()).await;
+    let access = setup.open_for_login();
+    assert!(access.tokens.is_empty());
+    let agent = send(&access, "own-login", "POST /messages", REQUEST).await;
+    let mut received = setup.next().await;
+    let head = received.head.to_ascii_lowercase();
+    assert!(head.contains("authorization: bearer own-login\r\n"));
+    assert_eq!(received.body, REQUEST);
+    received.answer(&LIMITED.replace("3600", "60")).await;
+    read_response(agent).await;
+    assert_eq!(setup.totals().await[0].calls, 1);
+    let limits = setup.store.calls.account_limits().await.unwrap();
+    assert!(limits[0].account.ends_with("#ada"), "{limits:?}");
 }
 
 #[tokio::test]

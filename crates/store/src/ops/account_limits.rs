@@ -76,7 +76,10 @@ pub(crate) async fn of_agent(
     db: &mut DbConnection,
     agent: &str,
 ) -> StoreResult<Option<AccountLimit>> {
-    const OF_AGENT: Sql = limits!("AND agent = $2 ORDER BY until DESC LIMIT 1");
+    const OF_AGENT: Sql = limits!(
+        "AND agent = $2 AND account = COALESCE((SELECT c.account FROM model_call c WHERE c.agent = $2 ORDER BY c.id DESC LIMIT 1), \
+         account) ORDER BY until DESC LIMIT 1"
+    );
     let row = db.fetch_optional(OF_AGENT, args![longest(), agent]).await?;
     row.as_ref().map(from_row).transpose()
 }
@@ -86,7 +89,8 @@ pub(crate) async fn of_attempt(
     attempt: AttemptRef,
 ) -> StoreResult<Option<AccountLimit>> {
     const OF_ATTEMPT: Sql = limits!(
-        "AND account IN (SELECT account FROM model_call WHERE task_id = $2 AND attempt = $3) ORDER BY until LIMIT 1"
+        "AND account = (SELECT c.account FROM model_call c WHERE c.task_id = $2 AND c.attempt = $3 ORDER BY c.id DESC LIMIT 1) \
+         ORDER BY until LIMIT 1"
     );
     let values = args![longest(), attempt.task, attempt.number];
     let row = db.fetch_optional(OF_ATTEMPT, values).await?;

@@ -12,8 +12,8 @@ pub trait AccountLimits: Send + Sync {
     fn clear_account_limit(&self, account: String) -> StoreFuture<'_, bool>;
     /// Returns the accounts that must wait now, the one with the longest wait first.
     fn account_limits(&self) -> StoreFuture<'_, Vec<AccountLimit>>;
-    /// Returns the limit of the account that this agent called last when it was limited, if it must still wait.
+    /// Returns the limit of the account that this agent called last, if it must still wait.
     fn agent_limit(&self, agent: String) -> StoreFuture<'_, Option<AccountLimit>>;
-    /// Returns the limit that ends first, of the accounts that an attempt has called.
+    /// Returns the limit of the account that an attempt called last, if it must still wait.
     fn attempt_limit(&self, attempt: AttemptRef) -> StoreFuture<'_, Option<AccountLimit>>;
 }

@@ -2,7 +2,6 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use serde_json::Value;
 use tempfile::TempDir;
 use windlass_cassette::Substitutions;
 
@@ -70,7 +69,7 @@ impl ScenarioWorkspace {
         let mut value = value.map_err(|error| error.to_string())?;
         for part in ["prompt", "then", "script"] {
             if let Some(value) = value.get_mut(part) {
-                restore(&substitutions, value);
+                substitutions.restore_value(value);
             }
         }
         serde_json::from_value(value).map_err(|error| error.to_string())
@@ -112,19 +111,6 @@ impl ScenarioWorkspace {
         self.dir
             .close()
             .map_err(|error| format!("{path} could not be removed: {error}"))
-    }
-}
-
-fn restore(substitutions: &Substitutions, value: &mut Value) {
-    match value {
-        Value::String(text) => substitutions.restore_text(text),
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|item| restore(substitutions, item)),
-        Value::Object(fields) => fields
-            .values_mut()
-            .for_each(|field| restore(substitutions, field)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -17,6 +17,8 @@ pub enum ValueKind {
     Name,
     /// The name of an environment variable that holds a secret.
     Variable,
+    /// A list of names of environment variables that hold secrets.
+    Variables,
     /// An `http` or `https` address.
     Url,
     /// One of these values.
@@ -70,6 +72,9 @@ impl ValueKind {
                 "the name of an environment variable such as OPENAI_API_KEY, never the key itself"
                     .to_owned()
             }
+            Self::Variables => {
+                r#"a list of environment variables such as ["OPENAI_API_KEY_2"], never the keys themselves"#.to_owned()
+            }
             Self::Url => "an address that starts with http:// or https://".to_owned(),
             Self::Choice(choices) => one_of(choices),
             Self::Choices(choices) => format!("a list of some of {}", choices.join(", ")),
@@ -84,6 +89,11 @@ impl ValueKind {
             Self::Policy(choices) => format!("{}, or a table", one_of(choices)),
             Self::Tables => "a list of tables".to_owned(),
         }
+    }
+
+    /// Returns `true` if the value names variables that hold secrets.
+    pub(super) fn names_secrets(self) -> bool {
+        matches!(self, Self::Variable | Self::Variables)
     }
 
     /// Returns `true` if a table is a value of this type, and not a table of further keys.
@@ -109,6 +119,7 @@ impl ValueKind {
             },
             Self::List
             | Self::ListOr(_)
+            | Self::Variables
             | Self::Choices(_)
             | Self::Command
             | Self::CommandOrNone
@@ -149,6 +160,7 @@ impl ValueKind {
             (
                 Self::List
                 | Self::ListOr(_)
+                | Self::Variables
                 | Self::Choices(_)
                 | Self::Command
                 | Self::CommandOrNone

@@ -3,7 +3,7 @@
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use super::{Config, ValueKind};
+use super::Config;
 
 /// Words in the name of a variable that contains a secret.
 const SECRET_WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
@@ -18,7 +18,7 @@ impl Config {
         for (key, setting) in self.layers.settings.iter() {
             let mut texts = Vec::new();
             strings(&setting.value, &mut texts);
-            if setting.known.kind == ValueKind::Variable {
+            if setting.known.kind.names_secrets() {
                 key_variables.extend(texts.iter().copied());
             }
             if setting.known.secret {
@@ -52,7 +52,7 @@ fn is_secret_name(name: &str) -> bool {
 }
 
 /// Collects all strings of a value.
-fn strings<'a>(value: &'a Value, all: &mut Vec<&'a str>) {
+pub(super) fn strings<'a>(value: &'a Value, all: &mut Vec<&'a str>) {
     match value {
         Value::String(text) => all.push(text),
         Value::Array(items) => items.iter().for_each(|item| strings(item, all)),

@@ -6,12 +6,13 @@ use std::ffi::OsStr;
 use secrecy::SecretString;
 
 use super::env_file::EnvFile;
+use super::known_secrets;
 use super::setting::SettingMap;
 use super::trust_store::{TrustStatus, TrustStore};
 use super::values::Layers;
 use super::{
-    Config, ConfigPaths, Error, Inputs, Key, Layer, Notice, Origin, Result, SourceFile, ValueKind,
-    env_vars, key_table, toml_file,
+    Config, ConfigPaths, Error, Inputs, Key, Layer, Notice, Origin, Result, SourceFile, env_vars,
+    key_table, toml_file,
 };
 
 impl Config {
@@ -126,17 +127,16 @@ fn env_file(
 
 /// Returns the variables that a setting names as holding a key and that are not set in the environment.
 fn missing_keys<'a>(inputs: &Inputs, settings: &'a SettingMap) -> Vec<&'a str> {
-    let wanted = settings
-        .iter()
-        .filter_map(|(_, setting)| match setting.known.kind {
-            ValueKind::Variable => setting.value.as_str(),
-            _ => None,
-        });
+    let mut wanted = Vec::new();
+    let settings = settings.iter().map(|(_, setting)| setting);
+    for setting in settings.filter(|setting| setting.known.kind.names_secrets()) {
+        known_secrets::strings(&setting.value, &mut wanted);
+    }
     let is_missing = |name: &&str| {
         let value = inputs.environment.get(OsStr::new(name));
         value.is_none_or(|value| value.is_empty())
     };
-    wanted.filter(is_missing).collect()
+    wanted.into_iter().filter(is_missing).collect()
 }
 
 fn environment(inputs: &Inputs, agents: &[&str]) -> Result<SettingMap> {

@@ -46,6 +46,8 @@ pub(super) struct AnyText;
 pub(super) struct Name;
 /// The name of an environment variable that holds a secret.
 pub(super) struct SecretVariable;
+/// Names of environment variables that hold secrets.
+pub(super) struct SecretVariables;
 /// An HTTP address.
 pub(super) struct Url;
 /// A table of texts. Each is a separate key.
@@ -138,6 +140,20 @@ impl ValueType for TextList {
 
     fn write(value: &Vec<String>) -> Value {
         value.as_slice().into()
+    }
+}
+
+impl ValueType for SecretVariables {
+    type Value = Vec<String>;
+    const KIND: ValueKind = ValueKind::Variables;
+
+    fn read(value: &Value) -> Option<Vec<String>> {
+        let names = value.as_array()?.iter();
+        names.map(SecretVariable::read).collect()
+    }
+
+    fn write(value: &Vec<String>) -> Value {
+        TextList::write(value)
     }
 }
 

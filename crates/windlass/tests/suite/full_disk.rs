@@ -122,3 +122,26 @@ fn p1_full_state_directory_loses_nothing_and_says_so() {
     assert_eq!(disk.json("worker")["completed"], 1);
     assert_eq!(disk.json("show")["task"]["status"], "completed");
 }
+
+/// Runs a task whose recording does not fit on the disk.
+const RECORDING: &str = r#"
+recordings="$HOME/.local/state/windlass/recordings"
+mkdir -p "$recordings"
+mount -t tmpfs -o size=4k tmpfs "$recordings"
+code=0
+"$PROGRAM" --config "$CONFIG" task add First >"$OUT/add"
+"$PROGRAM" --config "$CONFIG" worker --once --record >"$OUT/worker.stdout" 2>"$OUT/worker.stderr" || code=$?
+echo "$code" >"$OUT/worker.code"
+find "$recordings" -type f >"$OUT/left"
+"#;
+
+#[test]
+fn task_completes_without_its_recording_on_a_full_disk() {
+    let harness = TaskHarness::new("test -f done.txt", INSTANT);
+    let disk = FullDisk::run_script(harness, RECORDING);
+    let worker = disk.run("worker");
+    assert_eq!(worker.code, 0, "{worker:?}");
+    let warning = "the attempt is not recorded";
+    assert!(worker.stderr.contains(warning), "{worker:?}");
+    assert_eq!(disk.output("left"), "", "a part of the recording is left");
+}

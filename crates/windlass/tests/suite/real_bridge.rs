@@ -123,7 +123,7 @@ fn usage() -> Value {
     json!({ "input": 1000, "output": 50, "cached": 400 })
 }
 
-fn editing() -> Value {
+pub(crate) fn editing() -> Value {
     json!([
         { "answer": [{ "read_file": { "path": "notes.txt" } }], "usage": usage() },
         { "answer": [{ "edit_file": { "path": "notes.txt", "old": "two", "new": "three" } }], "usage": usage() },
@@ -307,7 +307,7 @@ fn search_memory(process: &Path, texts: &[&'static str]) -> BTreeSet<&'static st
 }
 
 /// Returns the files below a directory that contain the text.
-fn files_with(dir: &Path, text: &str) -> Vec<PathBuf> {
+pub(crate) fn files_with(dir: &Path, text: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let kind = entry.file_type().unwrap();

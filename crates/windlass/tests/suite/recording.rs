@@ -1,6 +1,6 @@
 //! Recorded attempts become scenarios, which reach the same files again without the model.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -38,6 +38,14 @@ pub(crate) fn record_task(harness: &TaskHarness, agent: &str, code: i32) -> temp
     let made = run(harness, &["scenario", "from-task", "1", "-o", output]);
     assert_eq!(made.code, 0, "{}{}", made.stdout, made.stderr);
     dir
+}
+
+/// Returns the recordings of the attempts.
+fn recordings(harness: &TaskHarness) -> Vec<PathBuf> {
+    let dir = harness.home().join(".local/state/windlass/recordings");
+    let stores = std::fs::read_dir(dir).unwrap();
+    let files = stores.flat_map(|store| std::fs::read_dir(store.unwrap().path()).unwrap());
+    files.map(|file| file.unwrap().path()).collect()
 }
 
 /// Runs the scenario and returns its report.
@@ -109,6 +117,25 @@ fn failed_attempt_becomes_a_regression_test() {
 }
 
 #[test]
+fn recording_that_a_killed_worker_has_cut_is_named() {
+    let server = Server::with_turns(corrected());
+    let harness = harness(&model("first", "openai", "/v1", &server));
+    let dir = record_task(&harness, "first", 0);
+    let [file] = &recordings(&harness)[..] else {
+        unreachable!("one attempt was recorded")
+    };
+    let whole = std::fs::read(file).unwrap();
+    std::fs::write(file, &whole[..whole.len() - 20]).unwrap();
+    let output = dir.path().to_str().unwrap();
+    let args = ["scenario", "from-task", "1", "--force", "-o", output];
+    let made = run(&harness, &args);
+    assert_ne!(made.code, 0, "{}", made.stdout);
+    let name = file.file_name().unwrap().to_str().unwrap();
+    assert!(made.stderr.contains(name), "{}", made.stderr);
+    assert_eq!(made.stderr.trim().lines().count(), 1, "{}", made.stderr);
+}
+
+#[test]
 fn p19_recording_has_no_secret() {
     let server = Server::with_turns(json!([
         { "when": { "turn": 1 }, "answer": [
@@ -123,14 +150,10 @@ fn p19_recording_has_no_secret() {
     let scenario = std::fs::read_to_string(dir.path().join("task-1.json")).unwrap();
     assert!(!scenario.contains("canary-of-all"), "{scenario}");
     assert!(scenario.contains("The key is {secret"), "{scenario}");
-    let recordings = harness.home().join(".local/state/windlass/recordings");
-    let stores = std::fs::read_dir(recordings).unwrap();
-    let recorded: Vec<String> = stores
-        .flat_map(|store| std::fs::read_dir(store.unwrap().path()).unwrap())
-        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
-        .collect();
-    assert_eq!(recorded.len(), 1);
-    assert!(!recorded[0].contains("canary-of-all"), "{}", recorded[0]);
+    let files = recordings(&harness);
+    assert_eq!(files.len(), 1);
+    let recorded = std::fs::read_to_string(&files[0]).unwrap();
+    assert!(!recorded.contains("canary-of-all"), "{recorded}");
 }
 
 #[test]

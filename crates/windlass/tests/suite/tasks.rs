@@ -189,6 +189,23 @@ fn worker_without_default_agent_runs_tasks_that_name_theirs() {
 }
 
 #[test]
+fn routing_selects_the_agent_of_a_kind_of_task() {
+    let harness = TaskHarness::new("test -f done.txt", r#"{"turns": []}"#);
+    std::fs::write(harness.path("other.json"), INSTANT).unwrap();
+    let file = harness.path("named.toml");
+    let config = std::fs::read_to_string(&file).unwrap();
+    let script = harness.path("other.json");
+    let routing = format!(
+        "[agents.other]\nbackend = \"mock\"\nscript = {script:?}\n[routing]\nfrontend = \"other\"\n"
+    );
+    std::fs::write(&file, config + &routing).unwrap();
+    harness.json(&["task", "add", "First", "--kind", "frontend", "--json"]);
+    // The default agent's script has no turn, so only the other one can complete it.
+    let worker = harness.json(&["worker", "--once", "--json"]);
+    assert_eq!(worker["completed"], 1, "{worker}");
+}
+
+#[test]
 fn read_only_store_can_be_read() {
     let harness = TaskHarness::new("true", INSTANT);
     harness.json(&["task", "add", "Do it", "--json"]);

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::COMMON_CAPABILITIES;
 use crate::acp::preset::{LaunchConfig, LaunchContext, Preset, Quirks};
+use crate::program::EndpointAuth;
 use crate::program::known::{self, PROVIDER_NAME};
 
 pub(super) const PRESET: Preset = Preset {
@@ -35,13 +36,15 @@ fn launch_config(context: &LaunchContext<'_>, config: &mut LaunchConfig) {
     if let Some(endpoint) = context.endpoint {
         let mut provider = json!({
             "name": PROVIDER_NAME,
-            "base_url": endpoint.url_with_version(),
+            "base_url": known::codex::base_url(&endpoint),
             "wire_api": "responses",
             "request_max_retries": 2,
             "stream_max_retries": 2,
         });
-        if endpoint.has_key {
-            provider["env_key"] = known::codex::KEY.into();
+        match endpoint.auth {
+            EndpointAuth::Key => provider["env_key"] = known::codex::KEY.into(),
+            EndpointAuth::OwnLogin => provider["requires_openai_auth"] = true.into(),
+            EndpointAuth::None => {}
         }
         settings["model_provider"] = PROVIDER_NAME.into();
         settings["model_providers"] = json!({ PROVIDER_NAME: provider });

@@ -5,6 +5,7 @@ use windlass_core::Capabilities;
 
 use super::COMMON_CAPABILITIES;
 use crate::acp::preset::{LaunchConfig, LaunchContext, Preset, Quirks, UsageSource};
+use crate::program::EndpointAuth;
 use crate::program::known::{self, PROVIDER_NAME};
 
 pub(super) const PRESET: Preset = Preset {
@@ -38,7 +39,7 @@ fn launch_config(context: &LaunchContext<'_>, config: &mut LaunchConfig) {
         let model = model.strip_prefix("windlass/").unwrap_or(model);
         let mut options = json!({ "baseURL": endpoint.url_with_version() });
         // The key stays in the environment.
-        let key = if endpoint.has_key {
+        let key = if endpoint.auth == EndpointAuth::Key {
             "{env:OPENAI_API_KEY}"
         } else {
             "none"

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::with_model_at_launch;
 use crate::acp::preset::{LaunchConfig, LaunchContext, Preset};
+use crate::program::EndpointAuth;
 use crate::program::known::{self, PROVIDER_NAME};
 
 pub(super) const PRESET: Preset = with_model_at_launch(&known::pi::PROGRAM, &[], launch_config);
@@ -14,7 +15,7 @@ fn launch_config(context: &LaunchContext<'_>, config: &mut LaunchConfig) {
         return;
     };
     let model = context.model.unwrap_or("default");
-    let key = if endpoint.has_key {
+    let key = if endpoint.auth == EndpointAuth::Key {
         "$OPENAI_API_KEY"
     } else {
         "none"

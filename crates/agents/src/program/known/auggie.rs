@@ -20,6 +20,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     hosts: &["augmentcode.com", "*.augmentcode.com"],
     keys: &["AUGMENT_SESSION_AUTH"],
     provider: None,
+    login_provider: None,
     env: &[],
     endpoint: None,
 };

@@ -1,6 +1,6 @@
 //! Claude Code, and `claude-agent-acp`, which speaks ACP for it.
 
-use crate::program::{AgentProgram, CommandLine, Endpoint, StatePaths, VersionProbe};
+use crate::program::{AgentProgram, CommandLine, Endpoint, EndpointAuth, StatePaths, VersionProbe};
 
 const KEY: &str = "ANTHROPIC_API_KEY";
 
@@ -31,6 +31,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     hosts: HOSTS,
     keys: &[KEY, "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
     provider: Some("https://api.anthropic.com"),
+    login_provider: Some("https://api.anthropic.com"),
     env: &[
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("DISABLE_AUTOUPDATER", "1"),
@@ -49,7 +50,7 @@ pub(crate) const ACP_PROGRAM: AgentProgram = AgentProgram {
 
 fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
     command.env("ANTHROPIC_BASE_URL", endpoint.url_without_version());
-    if !endpoint.has_key {
+    if endpoint.auth == EndpointAuth::None {
         // Claude does not start without a key.
         command.env(KEY, "none");
     }

@@ -20,6 +20,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     hosts: &["api.cline.bot", "app.cline.bot"],
     keys: &["CLINE_API_KEY"],
     provider: None,
+    login_provider: None,
     env: &[],
     endpoint: None,
 };

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::PROVIDER_NAME;
-use crate::program::{AgentProgram, CommandLine, Endpoint, StatePaths, VersionProbe};
+use crate::program::{AgentProgram, CommandLine, Endpoint, EndpointAuth, StatePaths, VersionProbe};
 
 /// The variable that Codex reads its key from.
 pub(crate) const KEY: &str = "OPENAI_API_KEY";
@@ -29,6 +29,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     hosts: HOSTS,
     keys: &[KEY, "CODEX_API_KEY"],
     provider: Some("https://api.openai.com/v1"),
+    login_provider: Some("https://chatgpt.com/backend-api/codex"),
     env: &[],
     endpoint: Some(endpoint),
 };
@@ -46,15 +47,15 @@ pub(crate) const ACP_PROGRAM: AgentProgram = AgentProgram {
 };
 
 fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
-    let key = if endpoint.has_key {
-        format!(",env_key={}", toml_string(KEY))
-    } else {
-        String::new()
+    let auth = match endpoint.auth {
+        EndpointAuth::Key => format!(",env_key={}", toml_string(KEY)),
+        EndpointAuth::OwnLogin => ",requires_openai_auth=true".to_owned(),
+        EndpointAuth::None => String::new(),
     };
     let provider = format!(
-        "{{name={},base_url={},wire_api=\"responses\"{key}}}",
+        "{{name={},base_url={},wire_api=\"responses\"{auth}}}",
         toml_string(PROVIDER_NAME),
-        toml_string(&endpoint.url_with_version()),
+        toml_string(&base_url(endpoint)),
     );
     push_config(command, "model_provider", &toml_string(PROVIDER_NAME));
     push_config(
@@ -62,6 +63,14 @@ fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
         &format!("model_providers.{PROVIDER_NAME}"),
         &provider,
     );
+}
+
+/// Returns the URL in front of `/responses`. The one of a login has no version.
+pub(crate) fn base_url(endpoint: &Endpoint<'_>) -> String {
+    match endpoint.auth {
+        EndpointAuth::OwnLogin => endpoint.url.to_owned(),
+        EndpointAuth::Key | EndpointAuth::None => endpoint.url_with_version(),
+    }
 }
 
 /// Adds `-c key=value` in front, where every subcommand accepts it.

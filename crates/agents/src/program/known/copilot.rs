@@ -1,6 +1,6 @@
 //! GitHub's Copilot CLI.
 
-use crate::program::{AgentProgram, CommandLine, Endpoint, StatePaths, VersionProbe};
+use crate::program::{AgentProgram, CommandLine, Endpoint, EndpointAuth, StatePaths, VersionProbe};
 
 const KEY: &str = "COPILOT_PROVIDER_API_KEY";
 
@@ -30,6 +30,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     ],
     keys: &[KEY, "COPILOT_GITHUB_TOKEN", "GH_TOKEN"],
     provider: None,
+    login_provider: None,
     env: &[],
     endpoint: Some(endpoint),
 };
@@ -39,7 +40,7 @@ fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
     command.env("COPILOT_PROVIDER_TYPE", "openai");
     command.env("COPILOT_PROVIDER_WIRE_API", "completions");
     command.env("COPILOT_OFFLINE", "true");
-    if !endpoint.has_key {
+    if endpoint.auth == EndpointAuth::None {
         command.env(KEY, "none");
     }
 }

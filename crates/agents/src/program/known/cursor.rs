@@ -36,6 +36,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     hosts: HOSTS,
     keys: &["CURSOR_API_KEY"],
     provider: None,
+    login_provider: None,
     env: &[],
     endpoint: None,
 };

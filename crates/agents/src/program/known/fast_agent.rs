@@ -1,6 +1,6 @@
 //! fast-agent.
 
-use crate::program::{AgentProgram, CommandLine, Endpoint, StatePaths, VersionProbe};
+use crate::program::{AgentProgram, CommandLine, Endpoint, EndpointAuth, StatePaths, VersionProbe};
 
 const KEY: &str = "GENERIC_API_KEY";
 
@@ -27,13 +27,14 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     ],
     keys: &[KEY, "OPENAI_API_KEY", "ANTHROPIC_API_KEY"],
     provider: None,
+    login_provider: None,
     env: &[],
     endpoint: Some(endpoint),
 };
 
 fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
     command.env("GENERIC_BASE_URL", endpoint.url_with_version());
-    if !endpoint.has_key {
+    if endpoint.auth == EndpointAuth::None {
         command.env(KEY, "none");
     }
 }

@@ -1,6 +1,6 @@
 //! Gemini CLI.
 
-use crate::program::{AgentProgram, CommandLine, Endpoint, StatePaths, VersionProbe};
+use crate::program::{AgentProgram, CommandLine, Endpoint, EndpointAuth, StatePaths, VersionProbe};
 
 const KEY: &str = "GEMINI_API_KEY";
 
@@ -29,6 +29,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     ],
     keys: &[KEY, "GOOGLE_API_KEY"],
     provider: Some("https://generativelanguage.googleapis.com"),
+    login_provider: None,
     // Otherwise it relaunches itself, and waits for a person in a directory that it does not trust yet.
     env: &[
         ("GEMINI_CLI_NO_RELAUNCH", "true"),
@@ -39,7 +40,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
 
 fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
     command.env("GOOGLE_GEMINI_BASE_URL", endpoint.url_without_version());
-    if !endpoint.has_key {
+    if endpoint.auth == EndpointAuth::None {
         command.env(KEY, "none");
     }
 }

@@ -1,6 +1,6 @@
 //! Goose. Written from its documentation; not tested.
 
-use crate::program::{AgentProgram, CommandLine, Endpoint, StatePaths, VersionProbe};
+use crate::program::{AgentProgram, CommandLine, Endpoint, EndpointAuth, StatePaths, VersionProbe};
 
 const KEY: &str = "OPENAI_API_KEY";
 
@@ -27,6 +27,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     ],
     keys: &[KEY, "ANTHROPIC_API_KEY"],
     provider: None,
+    login_provider: None,
     env: &[],
     endpoint: Some(endpoint),
 };
@@ -35,7 +36,7 @@ fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
     command.env("GOOSE_PROVIDER", "openai");
     command.env("OPENAI_HOST", endpoint.url_without_version());
     command.env("GOOSE_DISABLE_KEYRING", "1");
-    if !endpoint.has_key {
+    if endpoint.auth == EndpointAuth::None {
         command.env(KEY, "none");
     }
 }

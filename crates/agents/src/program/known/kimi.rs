@@ -1,6 +1,6 @@
 //! Kimi Code.
 
-use crate::program::{AgentProgram, CommandLine, Endpoint, StatePaths, VersionProbe};
+use crate::program::{AgentProgram, CommandLine, Endpoint, EndpointAuth, StatePaths, VersionProbe};
 
 const KEY: &str = "KIMI_MODEL_API_KEY";
 
@@ -27,6 +27,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     ],
     keys: &[KEY, "KIMI_API_KEY"],
     provider: None,
+    login_provider: None,
     env: &[("KIMI_CODE_NO_AUTO_UPDATE", "1")],
     endpoint: Some(endpoint),
 };
@@ -34,7 +35,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
 fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
     command.env("KIMI_MODEL_PROVIDER_TYPE", "openai");
     command.env("KIMI_MODEL_BASE_URL", endpoint.url_with_version());
-    if !endpoint.has_key {
+    if endpoint.auth == EndpointAuth::None {
         // Kimi does not use the other variables without a key.
         command.env(KEY, "none");
     }

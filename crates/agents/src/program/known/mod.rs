@@ -58,6 +58,7 @@ pub(crate) const UNKNOWN: AgentProgram = AgentProgram {
     hosts: &[],
     keys: &[],
     provider: None,
+    login_provider: None,
     env: &[],
     endpoint: None,
 };

@@ -32,6 +32,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     ],
     keys: &["OPENAI_API_KEY", "ANTHROPIC_API_KEY"],
     provider: None,
+    login_provider: None,
     env: &[
         ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
         ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),

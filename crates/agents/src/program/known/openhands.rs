@@ -1,6 +1,6 @@
 //! OpenHands.
 
-use crate::program::{AgentProgram, CommandLine, Endpoint, StatePaths, VersionProbe};
+use crate::program::{AgentProgram, CommandLine, Endpoint, EndpointAuth, StatePaths, VersionProbe};
 
 const KEY: &str = "LLM_API_KEY";
 
@@ -27,6 +27,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     ],
     keys: &[KEY],
     provider: None,
+    login_provider: None,
     env: &[
         ("LITELLM_LOCAL_MODEL_COST_MAP", "True"),
         ("OPENHANDS_SUPPRESS_BANNER", "1"),
@@ -36,7 +37,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
 
 fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
     command.env("LLM_BASE_URL", endpoint.url_with_version());
-    if !endpoint.has_key {
+    if endpoint.auth == EndpointAuth::None {
         command.env(KEY, "none");
     }
 }

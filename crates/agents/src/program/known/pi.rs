@@ -25,6 +25,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     ],
     keys: &["OPENAI_API_KEY", "ANTHROPIC_API_KEY"],
     provider: None,
+    login_provider: None,
     env: &[("PI_OFFLINE", "1"), ("PI_SKIP_VERSION_CHECK", "1")],
     endpoint: Some(endpoint),
 };

@@ -1,6 +1,6 @@
 //! Qwen Code.
 
-use crate::program::{AgentProgram, CommandLine, Endpoint, StatePaths, VersionProbe};
+use crate::program::{AgentProgram, CommandLine, Endpoint, EndpointAuth, StatePaths, VersionProbe};
 
 const KEY: &str = "OPENAI_API_KEY";
 
@@ -28,6 +28,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     ],
     keys: &[KEY],
     provider: None,
+    login_provider: None,
     env: &[],
     endpoint: Some(endpoint),
 };
@@ -35,7 +36,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
 fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
     command.option("auth-type", "openai");
     command.env("OPENAI_BASE_URL", endpoint.url_with_version());
-    if !endpoint.has_key {
+    if endpoint.auth == EndpointAuth::None {
         // Qwen does not start without a key.
         command.env(KEY, "none");
     }

@@ -1,6 +1,6 @@
 //! Mistral Vibe.
 
-use crate::program::{AgentProgram, CommandLine, Endpoint, StatePaths, VersionProbe};
+use crate::program::{AgentProgram, CommandLine, Endpoint, EndpointAuth, StatePaths, VersionProbe};
 
 /// Mistral Vibe. Its endpoint and model are a file, which its preset writes.
 pub(crate) const PROGRAM: AgentProgram = AgentProgram {
@@ -20,12 +20,13 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     hosts: &["api.mistral.ai", "console.mistral.ai"],
     keys: &["MISTRAL_API_KEY"],
     provider: None,
+    login_provider: None,
     env: &[],
     endpoint: Some(endpoint),
 };
 
 fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
-    if !endpoint.has_key {
+    if endpoint.auth == EndpointAuth::None {
         command.env("MISTRAL_API_KEY", "none");
     }
 }

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::Value;
 use windlass_cassette::{Cassette, Interaction, Normalizer, Substitutions};
 use windlass_core::AgentEvent;
 use windlass_sandbox::Sandbox;
@@ -213,21 +212,8 @@ fn normalized(
     let mut normalizer = Normalizer::new(&substitutions).keeping_ids();
     let failed = |error: serde_json::Error| CliError::failed(error.to_string());
     let mut value = serde_json::to_value(scenario).map_err(failed)?;
-    normalize(&mut normalizer, &mut value);
+    normalizer.normalize_value(&mut value);
     serde_json::from_value(value).map_err(failed)
-}
-
-fn normalize(normalizer: &mut Normalizer, value: &mut Value) {
-    match value {
-        Value::String(text) => *text = normalizer.normalize_text(text),
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|item| normalize(normalizer, item)),
-        Value::Object(fields) => fields
-            .values_mut()
-            .for_each(|field| normalize(normalizer, field)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 /// Returns the prompts of the turns that edited files, at least one. Structured calls, such as a choice, edit none.

@@ -65,8 +65,15 @@ settings! {
         /// The variable that holds the API key for the endpoint. It is read from the environment, or else from a trusted
         /// `.env`.
         api_key_env: Option<String> as SecretVariable;
+        /// Variables with the keys of further accounts at the same provider, in addition to `api_key_env`. A program's call uses the
+        /// first account that its provider does not limit. They need the bridge.
+        more_api_key_envs: Option<Vec<String>> as SecretVariables;
+        /// Maximum number of calls that one account makes at the same time, in each process of Windlass. Further ones wait, the
+        /// oldest first. It needs the bridge.
+        max_calls: Option<u32> as Count<1, 10_000>;
         /// Whether a program calls its model through the bridge, which keeps the API key and counts the calls (on, the default),
-        /// or directly, with the key in its environment (off). Agents that are logged in themselves call directly.
+        /// or directly, with the key in its environment (off). Agents that are logged in themselves call directly, unless it is
+        /// pass_through: Codex and Claude Code then call their own provider through the bridge with their own login.
         bridge: Option<&'static str> as BridgeWord;
         /// The API that is used for an `openai` model; chat completions by default.
         api_spec: Option<&'static str> as ApiSpecWord;

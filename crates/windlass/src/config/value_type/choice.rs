@@ -110,7 +110,7 @@ choices! {
     /// What happens when changes conflict.
     struct ConflictsWord: "agent", "ask";
     /// Whether an agent calls its model through the bridge.
-    struct BridgeWord: "on", "off";
+    struct BridgeWord: "on", "off", "pass_through";
     /// The timing of replayed events.
     struct TimingWord: "instant", "recorded";
 }
