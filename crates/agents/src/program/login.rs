@@ -10,6 +10,7 @@ use windlass_core::{Error, Result};
 
 use super::agent_program::AgentProgram;
 use super::state_dirs::StateDirs;
+use crate::bridge::BridgeMode;
 use crate::http::BaseUrl;
 use crate::{AgentContext, ProgramSettings};
 
@@ -60,7 +61,7 @@ pub(crate) fn find(
     settings: &ProgramSettings,
     context: &AgentContext,
 ) -> Login {
-    if settings.endpoint.is_some() {
+    if settings.endpoint.is_some() && settings.bridge != BridgeMode::PassThrough {
         return Login::Endpoint;
     }
     if let Some(variable) = &settings.api_key_env {

@@ -7,6 +7,7 @@ use windlass_sandbox::Profile;
 
 use super::agent_program::{AgentProgram, StatePaths};
 use super::known;
+use crate::bridge::BridgeMode;
 use crate::{AgentContext, ProgramSettings};
 
 /// Where an agent stores its state in one run.
@@ -75,13 +76,15 @@ impl StateDirs {
     }
 }
 
-/// Returns the home that Windlass manages for an agent with another endpoint.
+/// Returns the home that Windlass manages for an agent with another endpoint. One that uses its own login has it in its own home.
 pub(crate) fn managed_home(
     program: &AgentProgram,
     settings: &ProgramSettings,
     context: &AgentContext,
 ) -> Option<PathBuf> {
     // Where a program that is known only by its command stores its state is not known.
-    let is_managed = settings.endpoint.is_some() && !program.programs.is_empty();
+    let is_managed = settings.endpoint.is_some()
+        && settings.bridge != BridgeMode::PassThrough
+        && !program.programs.is_empty();
     is_managed.then(|| context.state_dir().join(program.name))
 }

@@ -128,18 +128,21 @@ async fn other_key_is_another_account() {
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
 }
 
+/// Answers the next call, which must have this key, and closes the connection.
+async fn answer_call_with(setup: &mut Setup, key: &str, answer: &str) {
+    let mut received = setup.next().await;
+    assert!(received.head.contains(key), "{}", received.head);
+    received.answer(answer).await;
+}
+
 #[tokio::test]
 async fn call_continues_with_another_account_of_the_agent() {
     const SECOND: &str = "sk-second-0123456789";
     let mut setup = Setup::new(Vec::new()).await;
     let access = setup.open_with_accounts(&[SECOND]);
     let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
-    let mut first = setup.next().await;
-    assert!(first.head.contains(KEY), "{}", first.head);
-    first.answer(LIMITED).await;
-    let mut second = setup.next().await;
-    assert!(second.head.contains(SECOND), "{}", second.head);
-    second.answer(DONE).await;
+    answer_call_with(&mut setup, KEY, LIMITED).await;
+    answer_call_with(&mut setup, SECOND, DONE).await;
     let (head, _) = read_response(agent).await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     setup.bridge.flush().await;
@@ -149,9 +152,7 @@ async fn call_continues_with_another_account_of_the_agent() {
     assert_eq!(of_agent, None, "the account that was called last is free");
 
     let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
-    let mut second = setup.next().await;
-    assert!(second.head.contains(SECOND), "{}", second.head);
-    second.answer(LIMITED).await;
+    answer_call_with(&mut setup, SECOND, LIMITED).await;
     let (head, _) = read_response(agent).await;
     assert!(head.starts_with("HTTP/1.1 429"), "{head}");
     let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
@@ -170,12 +171,16 @@ async fn calls_of_an_account_wait_for_each_other() {
     for _ in 0..3 {
         agents.push(send(&access, &token(&access), "POST /messages", REQUEST).await);
     }
-    for agent in agents {
+    for _ in 0..agents.len() {
         let mut received = setup.next().await;
         let other = tokio::time::timeout(Duration::from_millis(200), setup.requests.recv());
         assert!(other.await.is_err(), "two calls at the same time");
         received.answer(DONE).await;
-        read_response(agent).await;
+        drop(received);
+    }
+    for agent in agents {
+        let (head, _) = read_response(agent).await;
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     }
 }
 

@@ -341,6 +341,7 @@ fn every_number_has_bounds() {
     });
     expect![[r#"
         1:25: `agents.a.timeout_secs` is 604801, expected whole seconds from 1 to 604800
+        1:22: `agents.a.max_calls` is 10001, expected a whole number from 1 to 10000
         1:27: `agents.a.context_window` is 100000001, expected a whole number from 512 to 100000000
         1:22: `agents.a.max_steps` is 10001, expected a whole number from 1 to 10000
         1:23: `agents.a.max_tokens` is 10000001, expected a whole number from 1 to 10000000

@@ -129,7 +129,7 @@ recordings="$HOME/.local/state/windlass/recordings"
 mkdir -p "$recordings"
 mount -t tmpfs -o size=4k tmpfs "$recordings"
 code=0
-"$PROGRAM" --config "$CONFIG" task add First >"$OUT/add"
+"$PROGRAM" --config "$CONFIG" task add First --description "$(printf %08000d 1)" >"$OUT/add"
 "$PROGRAM" --config "$CONFIG" worker --once --record >"$OUT/worker.stdout" 2>"$OUT/worker.stderr" || code=$?
 echo "$code" >"$OUT/worker.code"
 find "$recordings" -type f >"$OUT/left"
