@@ -13,6 +13,7 @@ use super::real_scenarios::programs_of;
 use super::run::Server;
 
 /// Lets an agent edit a file, with a relay in front of the bridge and one behind it.
+#[expect(clippy::print_stdout, reason = "the full tier shows the hashes")]
 #[track_caller]
 fn check_bytes(agent: &str, tier: &str, model: &str) {
     let server = Server::with_turns(editing());
