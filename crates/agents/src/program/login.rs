@@ -111,8 +111,9 @@ pub(crate) fn provider(
     }
     let url = settings.endpoint.as_deref().unwrap_or(provider);
     let url = BaseUrl::parse(url).map_err(|problem| Error::config("endpoint", problem))?;
-    if !url.is_local() && !program.hosts.contains(&url.host()) {
-        let host = url.host();
+    let is_own = url.origin().starts_with("https://") && program.hosts.contains(&url.host());
+    if !is_own && !url.is_local() {
+        let host = url.origin();
         return Err(Error::config(
             "endpoint",
             format!(

@@ -308,7 +308,12 @@ mod tests {
             (
                 &known::codex::PROGRAM,
                 json!({ "endpoint": "https://other.example/v1" }),
-                "the login of codex is not sent to other.example",
+                "the login of codex is not sent to https://other.example",
+            ),
+            (
+                &known::codex::PROGRAM,
+                json!({ "endpoint": "http://chatgpt.com/backend-api/codex" }),
+                "the login of codex is not sent to http://chatgpt.com",
             ),
             (
                 &known::codex::PROGRAM,

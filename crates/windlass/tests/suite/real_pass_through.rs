@@ -12,7 +12,7 @@ use super::real_composite::harness;
 use super::real_scenarios::programs;
 use super::run::Server;
 
-/// A token as `codex login` stores it, valid until 2100 and signed by nobody.
+/// A token as `codex login` stores it, valid until 2100, without a valid signature.
 const CODEX_TOKEN: &str = concat!(
     "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.",
     "eyJleHAiOjQxMDI0NDQ4MDAsImVtYWlsIjoiYWRhQGV4YW1wbGUuY29tIiwiaHR0cHM6Ly9hcGkub3BlbmFpLmNvbS",
