@@ -31,7 +31,7 @@ const RULES: &[(&str, Sql)] = &[
         "events are numbered without gaps",
         sql!(
             "SELECT 'event ' || seq AS id FROM event WHERE seq > (SELECT min(seq) FROM event) ",
-            "AND seq - 1 NOT IN (SELECT seq FROM event)"
+            "AND NOT EXISTS (SELECT 1 FROM event AS previous WHERE previous.seq = event.seq - 1)"
         ),
     ),
     (
@@ -82,14 +82,14 @@ const RULES: &[(&str, Sql)] = &[
         "an event belongs to a task of the store",
         sql!(
             "SELECT 'event ' || seq AS id FROM event WHERE task_id IS NOT NULL ",
-            "AND task_id NOT IN (SELECT id FROM task)"
+            "AND NOT EXISTS (SELECT 1 FROM task WHERE task.id = event.task_id)"
         ),
     ),
     (
         "a trace belongs to a task of the store",
         sql!(
             "SELECT 'trace ' || id AS id FROM trace WHERE task_id IS NOT NULL ",
-            "AND task_id NOT IN (SELECT id FROM task)"
+            "AND NOT EXISTS (SELECT 1 FROM task WHERE task.id = trace.task_id)"
         ),
     ),
 ];
