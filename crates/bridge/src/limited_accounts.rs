@@ -36,6 +36,8 @@ struct KnownLimit {
     is_short: bool,
     /// The agents for which the store has it.
     agents: HashSet<String>,
+    /// The store does not have it, because it could not be written. It is then kept here, and stored later.
+    is_unsaved: bool,
 }
 
 impl LimitedAccounts {
@@ -84,6 +86,7 @@ impl LimitedAccounts {
                 reason: answer.reason.clone(),
                 is_short: answer.wait <= MAX_AGENT_WAIT,
                 agents: HashSet::from([labels.agent.clone()]),
+                is_unsaved: false,
             },
         );
         self.store(store, labels, answer).await;
@@ -104,8 +107,12 @@ impl LimitedAccounts {
             wait: answer.wait,
             reason: answer.reason.clone(),
         };
-        if let Err(error) = store.limit_account(limit).await {
+        let stored = store.limit_account(limit).await;
+        if let Err(error) = &stored {
             tracing::warn!(%error, "the limit of an account was not stored");
+        }
+        if let Some(known) = self.state.lock().accounts.get_mut(&labels.account) {
+            known.is_unsaved = stored.is_err();
         }
     }
 
@@ -134,9 +141,12 @@ impl LimitedAccounts {
                 reason: limit.reason,
                 is_short: was_short && limit.remaining <= MAX_AGENT_WAIT,
                 agents: known.map(|known| known.agents).unwrap_or_default(),
+                is_unsaved: false,
             };
             state.accounts.insert(limit.account, known);
         }
+        let unsaved = before.into_iter().filter(|(_, known)| known.is_unsaved);
+        state.accounts.extend(unsaved);
     }
 
     /// Returns the limit of an account, and whether the agent meets it for the first time.
@@ -146,7 +156,7 @@ impl LimitedAccounts {
         let known = state.accounts.get_mut(&labels.account);
         let known = known.filter(|known| !known.is_short)?;
         let wait = known.ends.checked_sub(now).filter(|wait| !wait.is_zero())?;
-        let is_new = known.agents.insert(labels.agent.clone());
+        let is_new = known.agents.insert(labels.agent.clone()) || known.is_unsaved;
         let reason = known.reason.clone();
         Some((LimitAnswer { wait, reason }, is_new))
     }

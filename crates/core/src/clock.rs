@@ -19,6 +19,23 @@ impl fmt::Display for Timestamp {
     }
 }
 
+impl Timestamp {
+    /// Returns the day in UTC, such as `2026-11-15`.
+    pub fn utc_day(self) -> String {
+        // Counted in years that start in March, so that the leap day is the last day.
+        let days = self.0 / 86_400_000 + 719_468;
+        let era = days / 146_097;
+        let of_era = days % 146_097;
+        let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year + year / 4 - year / 100);
+        let march = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * march + 2) / 5 + 1;
+        let month = if march < 10 { march + 3 } else { march - 9 };
+        let year = year + era * 400 + u64::from(month <= 2);
+        format!("{year:04}-{month:02}-{day:02}")
+    }
+}
+
 /// A source of time.
 ///
 /// Wall-clock time is for display and may jump. Measure and wait with `elapsed` and `sleep`.
@@ -81,5 +98,24 @@ impl Clock for SystemClock {
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn day_matches_the_calendar() {
+        let check = |seconds: u64, expected: &str| {
+            assert_eq!(Timestamp(seconds * 1000).utc_day(), expected);
+        };
+        check(0, "1970-01-01");
+        check(951_782_400, "2000-02-29");
+        check(1_709_164_799, "2024-02-28");
+        check(1_709_251_199, "2024-02-29");
+        check(1_794_700_800, "2026-11-15");
+        check(4_107_542_399, "2100-02-28");
+        check(4_107_542_400, "2100-03-01");
     }
 }

@@ -6,8 +6,10 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value};
+use windlass_agents::model::CompletionContext;
 use windlass_wire::{Dialect, ErrorKind, ModelError};
 
+use crate::api_caller::work_of;
 use crate::state::ApiState;
 use crate::{errors, handlers};
 
@@ -46,10 +48,14 @@ async fn answer(state: &ApiState, request: Request) -> Result<Value, ModelError>
     }
     let found = state.find(&name);
     let served = found.map_err(|error| ModelError::from(&error))?;
+    let context = CompletionContext {
+        work: work_of(&head.extensions),
+        ..CompletionContext::default()
+    };
     let call = served
         .native
         .as_ref()
-        .and_then(|native| native.embed(fields));
+        .and_then(|native| native.embed(fields, &context));
     let call = call.ok_or_else(|| {
         let message = format!(
             "{} has no embeddings: use a model of the backend openai or ollama",

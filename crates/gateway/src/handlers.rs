@@ -11,12 +11,13 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
-use windlass_agents::model::RelayCall;
-use windlass_core::TraceCollector;
+use windlass_agents::model::{CompletionContext, CompletionModel, RelayCall};
+use windlass_core::{TraceCollector, WorkLabel};
 use windlass_wire::model_list::{self, ModelEntry};
 use windlass_wire::{Dialect, ErrorKind, ModelError, ModelRequest, ResponseWriter, Route};
 
 use crate::answer::{answer, endpoint};
+use crate::api_caller::work_of;
 use crate::client::ClientSender;
 use crate::job::RequestJob;
 use crate::relay::RelayedRequest;
@@ -40,7 +41,7 @@ pub(crate) async fn complete(State(state): State<Arc<ApiState>>, request: Reques
     let dialect = errors::dialect_of(head.uri.path());
     let route = Route::for_dialect(dialect);
     match read_request(&state, &route, &head.headers, body).await {
-        Ok((request, _)) => match start(&state, &route, request).await {
+        Ok((request, _)) => match start(&state, &route, request, work_of(&head.extensions)).await {
             Ok(response) => response,
             Err(error) => errors::render(dialect, &error),
         },
@@ -89,6 +90,7 @@ async fn start(
     state: &Arc<ApiState>,
     route: &Route,
     request: ModelRequest,
+    work: WorkLabel,
 ) -> Result<Response, ModelError> {
     let found = state.find(&request.model);
     let served = found.map_err(|error| ModelError::from(&error))?;
@@ -99,9 +101,10 @@ async fn start(
     let permit = permit.map_err(|_| errors::too_many_requests(state.limits.concurrent))?;
     let id = uuid::Uuid::new_v4().simple().to_string();
     let headers = [(TRACE, id.clone()), (AGENT, served.name.clone())];
-    let result = match relay(state, route, &served, request, (id, permit)) {
+    let admitted = Admitted { id, permit, work };
+    let result = match relay(state, route, &served, request, admitted) {
         Ok((relayed, call, streams)) => relayed.respond(call, streams).await,
-        Err((request, (id, permit))) => translate(state, route, served, *request, id, permit).await,
+        Err((request, admitted)) => translate(state, route, served, *request, admitted).await,
     };
     let mut response = result.unwrap_or_else(|error| errors::render(route.dialect, &error));
     for (header, value) in headers {
@@ -112,8 +115,13 @@ async fn start(
     Ok(response)
 }
 
-/// The id and the permit of a request.
-type Admitted = (String, OwnedSemaphorePermit);
+/// A request that is about to be answered.
+struct Admitted {
+    id: String,
+    permit: OwnedSemaphorePermit,
+    /// The work for which its calls are counted.
+    work: WorkLabel,
+}
 
 /// Starts to relay the response of a model as it is. Returns everything if it must be translated.
 fn relay(
@@ -127,25 +135,27 @@ fn relay(
     let Some(native) = &served.native else {
         return Err((request, admitted));
     };
-    let nodes = TraceCollector::default();
+    let context = CompletionContext {
+        nodes: TraceCollector::default(),
+        work: admitted.work.clone(),
+    };
     let trace = RequestTrace::start(&state.clock, &endpoint(route.dialect), &served.name);
     let writer = ResponseWriter::new(route, &request, state.clock.now().0 / 1000);
     let (streams, model) = (request.stream, request.model.clone());
-    let call = match native.relay(request, &nodes) {
+    let call = match native.relay(request, &context) {
         Ok(call) => call,
         Err(request) => return Err((request, admitted)),
     };
-    let (id, permit) = admitted;
     let relayed = RelayedRequest {
-        id,
+        id: admitted.id,
         agent: served.name.clone(),
         model,
         dialect: route.dialect,
         state: Arc::clone(state),
         active: state.track_request(),
-        permit,
+        permit: admitted.permit,
         trace,
-        nodes,
+        nodes: context.nodes,
         writer,
         time_limit: served.agent.limits().deadline,
     };
@@ -158,21 +168,21 @@ async fn translate(
     route: &Route,
     served: ServedModel,
     request: ModelRequest,
-    id: String,
-    permit: OwnedSemaphorePermit,
+    admitted: Admitted,
 ) -> Result<Response, ModelError> {
     let (sender, events) = mpsc::channel(EVENT_QUEUE);
     let clock = Arc::clone(&state.clock);
     let writer = ResponseWriter::new(route, &request, clock.now().0 / 1000);
     let streams = request.stream;
     let job = RequestJob {
-        id,
+        id: admitted.id,
         dialect: route.dialect,
         request,
         served,
         client: ClientSender::new(sender, Arc::clone(&clock), state.stopped.clone()),
         state: Arc::clone(state),
-        permit,
+        permit: admitted.permit,
+        work: admitted.work,
     };
     let active = state.track_request();
     tokio::spawn(async move {
@@ -303,13 +313,18 @@ pub(crate) async fn method_not_allowed(request: Request) -> Response {
 /// Returns what a model supports, in Ollama's words.
 fn capabilities(served: &ServedModel) -> &'static [&'static str] {
     match &served.native {
-        Some(native) if native.embed(serde_json::Map::new()).is_some() => {
+        Some(native) if has_embeddings(native.as_ref()) => {
             &["completion", "tools", "vision", "embedding"]
         }
         Some(_) => &["completion", "tools", "vision"],
         None if served.transcript_tools => &["completion", "tools"],
         None => &["completion"],
     }
+}
+
+fn has_embeddings(native: &dyn CompletionModel) -> bool {
+    let call = native.embed(serde_json::Map::new(), &CompletionContext::default());
+    call.is_some()
 }
 
 /// Returns the entries of the models. A model that cannot be used now has no capabilities.

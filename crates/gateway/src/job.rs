@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::OwnedSemaphorePermit;
-use windlass_core::{ErrorCode, TraceError};
+use windlass_core::{ErrorCode, TraceError, WorkLabel};
 use windlass_wire::{Dialect, ErrorKind, ModelError, ModelEvent, ModelRequest};
 
 use crate::ServedModel;
@@ -23,6 +23,8 @@ pub(crate) struct RequestJob {
     pub(crate) client: ClientSender,
     pub(crate) state: Arc<ApiState>,
     pub(crate) permit: OwnedSemaphorePermit,
+    /// The work for which its calls are counted.
+    pub(crate) work: WorkLabel,
 }
 
 impl RequestJob {

@@ -17,6 +17,7 @@
 //! agents (see [`ModelCatalog`]).
 
 mod answer;
+mod api_caller;
 mod client;
 mod embeddings;
 mod errors;
@@ -38,6 +39,7 @@ mod translate;
 mod turn;
 mod validate;
 
+pub use api_caller::ApiCaller;
 pub use errors::error_response;
 pub use limits::AgentApiLimits;
 pub use models::{ModelCatalog, ModelInfo, ModelInfoKind, ModelLookupError, ServedModel};

@@ -2,7 +2,7 @@
 
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use windlass_agents::model::CompletionModel;
+use windlass_agents::model::{CompletionContext, CompletionModel};
 use windlass_core::structured::{Round, StructuredCall, TurnFailure, TurnRunner};
 use windlass_core::{AgentEvent, SchemaSetting, TraceCollector};
 use windlass_wire::{
@@ -22,7 +22,10 @@ pub(crate) async fn answer(
     native: &dyn CompletionModel,
     trace: &mut RequestTrace,
 ) -> Result<(), AbortReason> {
-    let nodes = TraceCollector::default();
+    let context = CompletionContext {
+        nodes: TraceCollector::default(),
+        work: job.work.clone(),
+    };
     let mut request = job.request.clone();
     if let Some(model) = &job.served.model {
         request.model.clone_from(model);
@@ -32,8 +35,8 @@ pub(crate) async fn answer(
     let limit = job.served.agent.limits().deadline;
     let work = async {
         match call {
-            Some(call) => answer_structured(job, native, request, call, &nodes, trace).await,
-            None => forward(job, native.complete_traced(request, &nodes), trace).await,
+            Some(call) => answer_structured(job, native, request, call, &context, trace).await,
+            None => forward(job, native.complete_in(request, &context), trace).await,
         }
     };
     let result = tokio::select! {
@@ -45,7 +48,7 @@ pub(crate) async fn answer(
             Err(errors::timeout(message).into())
         }
     };
-    trace.add_children(nodes.take());
+    trace.add_children(context.nodes.take());
     result
 }
 
@@ -89,7 +92,7 @@ async fn answer_structured(
     native: &dyn CompletionModel,
     mut request: ModelRequest,
     call: StructuredCall,
-    nodes: &TraceCollector,
+    context: &CompletionContext,
     trace: &mut RequestTrace,
 ) -> Result<(), AbortReason> {
     let name = &job.served.name;
@@ -100,7 +103,7 @@ async fn answer_structured(
     let mut turns = ModelTurns {
         name,
         native,
-        nodes,
+        context,
         request,
         // A model that enforces the schema needs no first prompt for it.
         send_prompt: !enforces,
@@ -118,7 +121,7 @@ async fn answer_structured(
 struct ModelTurns<'a> {
     name: &'a str,
     native: &'a dyn CompletionModel,
-    nodes: &'a TraceCollector,
+    context: &'a CompletionContext,
     request: ModelRequest,
     send_prompt: bool,
 }
@@ -138,9 +141,7 @@ impl TurnRunner for ModelTurns<'_> {
             append_user_text(&mut self.request, round.prompt().trim());
         }
         self.send_prompt = true;
-        let mut events = self
-            .native
-            .complete_traced(self.request.clone(), self.nodes);
+        let mut events = self.native.complete_in(self.request.clone(), self.context);
         let mut builder = ResponseBuilder::default();
         while let Some(event) = events.next().await {
             builder.push(&event).map_err(|error| {

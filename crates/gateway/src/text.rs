@@ -52,6 +52,7 @@ async fn run_session(
             DirAccess::ReadOnly
         },
         once: true,
+        work: job.work.clone(),
         ..SessionOptions::in_dir(dir)
     };
     let name = &job.served.name;

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
-use windlass_core::Usage;
+use windlass_core::{Timestamp, Usage};
 use windlass_tasks::{AttemptNumber, Push, Task};
 
 /// Operations that need a repository or the machine.
@@ -44,6 +44,10 @@ pub trait HostOps: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<Push, HostOpsError>>;
     /// Returns the agents with their capabilities and health.
     fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentCard>, HostOpsError>>;
+    /// Returns the results of `windlass eval`, the newest first.
+    fn evaluations(&self) -> BoxFuture<'_, Result<Vec<Evaluation>, HostOpsError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
     /// Sends a prompt to an agent that can read the files in `root`, and change nothing. Dropping the future
     /// stops the agent.
     fn ask<'a>(
@@ -51,6 +55,19 @@ pub trait HostOps: fmt::Debug + Send + Sync {
         root: &'a Path,
         ask: AskRequest,
     ) -> BoxFuture<'a, Result<AskAnswer, HostOpsError>>;
+}
+
+/// The results of an evaluation of agents.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Evaluation {
+    /// The file with its agents and tasks, or the directory in which it runs.
+    pub file: String,
+    /// When a result was added last. Milliseconds since the Unix epoch.
+    #[schema(value_type = u64)]
+    pub updated_at: Timestamp,
+    /// The results, as `windlass eval --json` prints them.
+    #[schema(value_type = Object)]
+    pub report: Value,
 }
 
 /// A prompt for an agent.

@@ -39,7 +39,9 @@ mod ws;
 pub use access::task_of_trace;
 pub use candidates::{CandidateRow, candidate_rows};
 pub use event_text::{brief, event_line};
-pub use host_ops::{AgentCard, AgentHealth, AskAnswer, AskRequest, HostOps, HostOpsError};
+pub use host_ops::{
+    AgentCard, AgentHealth, AskAnswer, AskRequest, Evaluation, HostOps, HostOpsError,
+};
 pub use limits::ServerLimits;
 pub use mcp::{McpAccess, McpServerError, McpStdioServer};
 pub use server::{RunningServer, Server, ServerError};

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use windlass_core::{Clock, SystemClock};
 use windlass_gateway::AgentApi;
 use windlass_runner::AgentPoolManager;
-use windlass_tasks::{AccessStore, ProjectId, Scope, StoreError, TaskStore};
+use windlass_tasks::{AccessStore, ModelCalls, ProjectId, Scope, StoreError, TaskStore};
 
 use crate::access::{Authenticator, RouteAccess};
 use crate::audit::Auditor;
@@ -48,6 +48,7 @@ pub struct Server {
     worker: Option<AgentPoolManager>,
     hosts: Vec<String>,
     agent_api: Option<AgentApi>,
+    calls: Option<Arc<dyn ModelCalls>>,
     non_loopback: bool,
 }
 
@@ -104,6 +105,7 @@ impl Server {
             worker: None,
             hosts: Vec::new(),
             agent_api: None,
+            calls: None,
             non_loopback: false,
         }
     }
@@ -133,6 +135,13 @@ impl Server {
     #[must_use]
     pub fn with_agent_api(mut self, agent_api: AgentApi) -> Self {
         self.agent_api = Some(agent_api);
+        self
+    }
+
+    /// Shows what the model calls of agents used and cost.
+    #[must_use]
+    pub fn with_model_calls(mut self, calls: Arc<dyn ModelCalls>) -> Self {
+        self.calls = Some(calls);
         self
     }
 
@@ -197,6 +206,7 @@ impl Server {
             whole_store: self.store,
             store_kind: self.store_kind,
             host_ops: self.host_ops,
+            calls: self.calls,
             limits: self.limits,
             project: self.project,
             worker: self.worker,

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use windlass_core::Timestamp;
 use windlass_runner::AgentPoolManager;
-use windlass_tasks::{ProjectId, TaskStore};
+use windlass_tasks::{ModelCalls, ProjectId, TaskStore};
 
 use crate::access::{Authenticator, Caller, VisibleStore};
 use crate::audit::Auditor;
@@ -35,6 +35,8 @@ pub(crate) struct AppStateInner {
     /// The kind of the store, for display.
     pub(crate) store_kind: String,
     pub(crate) host_ops: Arc<dyn HostOps>,
+    /// The model calls of agents, if they are counted.
+    pub(crate) calls: Option<Arc<dyn ModelCalls>>,
     pub(crate) limits: ServerLimits,
     pub(crate) authenticator: Authenticator,
     pub(crate) auditor: Auditor,

@@ -35,6 +35,7 @@ mod steering;
 mod store;
 mod task;
 mod totals;
+mod usage_row;
 mod verifier;
 mod waiting;
 mod worker;
@@ -106,6 +107,7 @@ pub use task::{
     WorkerKind,
 };
 pub use totals::{HistogramCounts, LATENCY_BOUNDS_MS, LatencyHistogram, StoreTotals};
+pub use usage_row::{ReportedTokens, UsageRow};
 pub use verifier::{
     BaseTests, Baseline, Check, CheckRequest, Obstacle, SubProject, TestPlan, TestRun, TestedPart,
     Verifier,

@@ -199,9 +199,38 @@ pub struct UsageQuery {
     pub by: UsageKey,
     /// Only calls since this time.
     pub since: Option<Timestamp>,
+    /// Only calls for this project.
+    pub project: Option<ProjectId>,
 }
 
-/// One row of a usage report.
+impl UsageQuery {
+    /// Counts all calls.
+    pub fn all(by: UsageKey) -> Self {
+        Self {
+            by,
+            since: None,
+            project: None,
+        }
+    }
+}
+
+impl std::ops::AddAssign<&Self> for UsageTotal {
+    fn add_assign(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.tokens.input += other.tokens.input;
+        self.tokens.cache_read += other.tokens.cache_read;
+        self.tokens.cache_write += other.tokens.cache_write;
+        self.tokens.output += other.tokens.output;
+        self.tokens.reasoning += other.tokens.reasoning;
+        self.unknown_tokens += other.unknown_tokens;
+        self.cost_nanos += other.cost_nanos;
+        self.unknown_cost += other.unknown_cost;
+        self.not_done += other.not_done;
+        self.duration += other.duration;
+    }
+}
+
+/// The sums of the calls of one row of a usage report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UsageTotal {
     /// The model, agent or other value, as text; an id or a day is a number. `None` for calls without one.

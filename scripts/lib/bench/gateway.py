@@ -114,19 +114,23 @@ def at_rate(bench, load, contender, stream, rate=RATE, seconds=RATE_SECONDS):
         contender.note(f"{'stream' if stream else 'plain'} {measure}", times[measure])
 
 
-def table(contenders):
-    measures = {
+def measures(chunks):
+    """Returns the columns of a table, and what they show."""
+    return {
         "plain, /s": "plain /s",
         "CPU, ms": "plain cpu",
-        f"stream of {CHUNKS} chunks, /s": "stream /s",
+        f"stream of {chunks} chunks, /s": "stream /s",
         "CPU, ms ": "stream cpu",
         f"plain at {RATE}/s, p50 ms": "plain last_p50",
         "p99": "plain last_p99",
         f"first byte of a stream at {RATE}/s, p50 ms": "stream first_p50",
         "p99 ": "stream first_p99",
-        "MB": "memory",
     }
-    result = Table("gateway", "Gateway on one core", list(measures))
+
+
+def table(contenders):
+    columns = {**measures(CHUNKS), "MB": "memory"}
+    result = Table("gateway", "Gateway on one core", list(columns))
     for contender in contenders:
-        result.add(contender.name, *(contender.samples.get(measure, []) for measure in measures.values()))
+        result.add(contender.name, *(contender.samples.get(measure, []) for measure in columns.values()))
     return result

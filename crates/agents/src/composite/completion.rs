@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use tokio::sync::mpsc;
-use windlass_core::{ErrorCode, TraceCollector, TurnTrace};
+use windlass_core::{ErrorCode, TurnTrace};
 use windlass_wire::{ErrorKind, ModelError, ModelEvent, ModelRequest};
 
 use super::FallbackCause;
@@ -14,7 +14,7 @@ use super::backend::Composite;
 use super::cooldown::NodeOrder;
 use super::hold_buffer::HoldBuffer;
 use super::state::CompositeState;
-use crate::model::{CompletionModel, TracedResponse, completion_model, failure};
+use crate::model::{CompletionContext, CompletionModel, TracedResponse, completion_model, failure};
 
 /// Capacity of the event channel; the run waits when it is full.
 const EVENT_QUEUE: usize = 16;
@@ -24,21 +24,21 @@ struct CompletionRun {
     shared: Arc<CompositeState>,
     request: ModelRequest,
     out: mpsc::Sender<ModelEvent>,
-    nodes: TraceCollector,
+    context: CompletionContext,
 }
 
 impl CompletionModel for Composite {
-    fn complete_traced(
+    fn complete_in(
         &self,
         request: ModelRequest,
-        nodes: &TraceCollector,
+        context: &CompletionContext,
     ) -> BoxStream<'static, ModelEvent> {
         let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
         let run = CompletionRun {
             shared: Arc::clone(&self.shared),
             request,
             out: sender,
-            nodes: nodes.clone(),
+            context: context.clone(),
         };
         let work = stream::once(run.run()).filter_map(|()| ready(None));
         let events = stream::unfold(receiver, |mut receiver| async move {
@@ -55,7 +55,7 @@ impl CompletionRun {
             let mut trace = TurnTrace::start(&self.shared.clock, "skipped", self.name(*node));
             let message = format!("cooling down for {} s more", remaining.as_secs());
             trace.fail(cooldown.code, &message);
-            self.nodes.push(trace.finish());
+            self.context.nodes.push(trace.finish());
         }
         let mut failures = Vec::new();
         for (position, node) in order.nodes.iter().enumerate() {
@@ -77,11 +77,14 @@ impl CompletionRun {
             let message = format!("{} does not support completions", self.name(node));
             return Err(ModelError::new(ErrorKind::Server, message));
         };
-        let inner = TraceCollector::default();
+        let inner = CompletionContext {
+            work: self.context.work.clone(),
+            ..CompletionContext::default()
+        };
         let trace = TurnTrace::start(&shared.clock, "node", self.name(node));
-        let mut step = TracedResponse::start(trace, &self.nodes, None);
+        let mut step = TracedResponse::start(trace, &self.context.nodes, None);
         let mut hold = HoldBuffer::new(replaceable);
-        let mut events = model.complete_traced(self.request.clone(), &inner);
+        let mut events = model.complete_in(self.request.clone(), &inner);
         let mut last = None;
         while let Some(event) = events.next().await {
             step.on_event(&event);
@@ -92,7 +95,7 @@ impl CompletionRun {
             self.send_all(hold.push(event)).await;
         }
         drop(events);
-        step.add_children(&inner);
+        step.add_children(&inner.nodes);
         step.finish();
         let error = match last {
             Some(ModelEvent::Error(error)) => error,

@@ -1,14 +1,12 @@
 //! A model behind HTTP as a [`CompletionModel`].
 
-use std::sync::Arc;
-
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use serde_json::{Map, Value};
-use windlass_core::{TraceCollector, TurnTrace};
+use windlass_core::{TurnTrace, WorkLabel};
 use windlass_wire::{ErrorKind, ModelError, ModelEvent, ModelRequest};
 
-use super::completion::{EmbeddingCall, RelayCall};
+use super::completion::{CompletionContext, EmbeddingCall, RelayCall};
 use super::traced::{TracedResponse, traced};
 use super::{CompletionModel, ModelAgent, ModelKind, ToolMode, mode, relay};
 
@@ -25,26 +23,30 @@ const PASSTHROUGH_FIELDS: [&str; 7] = [
 ];
 
 impl CompletionModel for ModelAgent {
-    fn complete_traced(
+    fn complete_in(
         &self,
         request: ModelRequest,
-        nodes: &TraceCollector,
+        context: &CompletionContext,
     ) -> BoxStream<'static, ModelEvent> {
         let shared = &self.shared;
         let trace = TurnTrace::start(&shared.clock, "answer", shared.kind.name());
-        let step = TracedResponse::start(trace, nodes, shared.settings.prices());
-        traced(ModelAgent::answer(self, request), step)
+        let step = TracedResponse::start(trace, &context.nodes, shared.settings.prices());
+        traced(self.answer_for(request, &context.work), step)
     }
 
     fn relay(
         &self,
         request: Box<ModelRequest>,
-        nodes: &TraceCollector,
+        context: &CompletionContext,
     ) -> Result<RelayCall, Box<ModelRequest>> {
-        relay::relay(self, request, nodes)
+        relay::relay(self, request, context)
     }
 
-    fn embed(&self, mut fields: Map<String, Value>) -> Option<EmbeddingCall> {
+    fn embed(
+        &self,
+        mut fields: Map<String, Value>,
+        context: &CompletionContext,
+    ) -> Option<EmbeddingCall> {
         let shared = &self.shared;
         if shared.kind == ModelKind::Anthropic {
             return None;
@@ -53,7 +55,7 @@ impl CompletionModel for ModelAgent {
         let model = shared.settings.model.as_deref();
         let model = model.or(shared.kind.default_model()).unwrap_or_default();
         fields.insert("model".to_owned(), model.into());
-        let client = Arc::clone(&shared.client);
+        let client = shared.client_for(&context.work);
         Some(Box::pin(async move {
             key.map_err(|error| ModelError::new(ErrorKind::Authentication, error.to_string()))?;
             client.embed(&Value::Object(fields)).await
@@ -67,14 +69,23 @@ impl ModelAgent {
     /// The tools are the caller's. Their calls are returned as events, even if the model has no native tool calls, and
     /// the caller sends the results with its next request. Model, endpoint and key are those of the settings, whatever
     /// the request contains. Exactly the last event is `Done` or `Error`.
-    pub fn answer(&self, mut request: ModelRequest) -> BoxStream<'static, ModelEvent> {
+    pub fn answer(&self, request: ModelRequest) -> BoxStream<'static, ModelEvent> {
+        self.answer_for(request, &WorkLabel::default())
+    }
+
+    /// Answers like [`answer`](Self::answer), and counts the calls for this work.
+    fn answer_for(
+        &self,
+        mut request: ModelRequest,
+        work: &WorkLabel,
+    ) -> BoxStream<'static, ModelEvent> {
         let shared = &self.shared;
         if let Err(error) = shared.require_key() {
             let error = ModelError::new(ErrorKind::Authentication, error.to_string());
             return stream::iter([ModelEvent::Error(error)]).boxed();
         }
         let tool_mode = self.prepare(&mut request);
-        mode::stream_request(&shared.client, tool_mode, request)
+        mode::stream_request(&shared.client_for(work), tool_mode, request)
     }
 
     /// Sets what the settings decide, and removes what a caller must not set. Returns the tool mode.

@@ -8,10 +8,13 @@ use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use serde_json::Value;
 use windlass_core::SecretString;
-use windlass_wire::{Dialect, ErrorKind, ModelError, ModelEvent, ModelRequest, StreamDecoder};
+use windlass_wire::{
+    Dialect, ErrorKind, ModelError, ModelEvent, ModelRequest, ReportedUsage, StreamDecoder,
+    TokenUsage,
+};
 
 use super::counted::{CallCounter, CallRecord};
-use crate::bridge::{BridgeLease, BridgedAccess};
+use crate::bridge::{BridgeLease, BridgedAccess, OwnRequest};
 use crate::http::{ApiKey, BaseUrl, Client, ResponseBody};
 
 /// How many times the idle timeout a whole response may take if responses are streamed otherwise: the server sends nothing
@@ -116,11 +119,32 @@ impl ModelClient {
 
     /// Sends a request for embeddings. Ollama has OpenAI's path for them too.
     pub(super) async fn embed(&self, body: &Value) -> Result<Value, ModelError> {
-        let response = self
-            .http
-            .post(Dialect::Chat, "/v1/embeddings", body.to_string())
-            .await?;
-        let body = response.read_all().await?;
+        let text = body.to_string();
+        let request = OwnRequest {
+            dialect: Dialect::Chat,
+            model: body["model"].as_str().unwrap_or_default().to_owned(),
+            max_output: Some(0),
+            bytes: text.len() as u64,
+        };
+        let mut record = self.begin_counted(request).await?;
+        let answer = self.post_embeddings(text).await;
+        let end = answer.as_ref().map(|answer| ReportedUsage {
+            usage: answer["usage"]["prompt_tokens"]
+                .as_u64()
+                .map(|tokens| TokenUsage {
+                    input_tokens: tokens,
+                    ..TokenUsage::default()
+                }),
+            is_final: true,
+            ..ReportedUsage::default()
+        });
+        record.end(end.map_err(Clone::clone)).await;
+        answer
+    }
+
+    async fn post_embeddings(&self, body: String) -> Result<Value, ModelError> {
+        let response = self.http.post(Dialect::Chat, "/v1/embeddings", body);
+        let body = response.await?.read_all().await?;
         let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
         if answer["data"].is_array() {
             Ok(answer)
@@ -142,20 +166,29 @@ impl ModelClient {
         error
     }
 
-    pub(super) async fn send(&self, request: &ModelRequest) -> Result<ResponseBody, ModelError> {
-        let body = self.dialect.render_request(request);
-        self.send_body(request, body).await
+    /// Counts a call that is about to be sent.
+    pub(super) async fn begin(
+        &self,
+        request: &ModelRequest,
+        body: &[u8],
+    ) -> Result<CallRecord, ModelError> {
+        let request = OwnRequest {
+            dialect: self.dialect,
+            model: request.model.clone(),
+            max_output: request.max_tokens,
+            bytes: body.len() as u64,
+        };
+        self.begin_counted(request).await
     }
 
-    /// Counts a call that is about to be sent.
-    async fn begin(&self, request: &ModelRequest, body: &[u8]) -> Result<CallRecord, ModelError> {
+    async fn begin_counted(&self, request: OwnRequest) -> Result<CallRecord, ModelError> {
         match &self.counter {
-            Some(counter) => counter.begin(self.dialect, request, body.len()).await,
+            Some(counter) => counter.begin(request).await,
             None => Ok(CallRecord::default()),
         }
     }
 
-    async fn send_body(
+    pub(super) async fn send_body(
         &self,
         request: &ModelRequest,
         body: Vec<u8>,

@@ -7,28 +7,41 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt, stream};
 use serde_json::{Map, Value};
-use windlass_core::{AgentHandle, Masker, TraceCollector};
+use windlass_core::{AgentHandle, Masker, TraceCollector, WorkLabel};
 use windlass_wire::{Dialect, ModelError, ModelEvent, ModelRequest};
 
 use super::masked::MaskedEvents;
 use super::masked_frames::MaskedFrames;
 
+/// Where the steps of a completion are recorded, and for which work its calls are counted.
+#[derive(Debug, Clone, Default)]
+pub struct CompletionContext {
+    /// Receives each finished step.
+    pub nodes: TraceCollector,
+    /// The work.
+    pub work: WorkLabel,
+}
+
 /// Answers a conversation that the caller stores, with the tools of the caller.
 ///
 /// It keeps no state and runs no tools. Exactly the last event is `Done` or `Error`. Dropping the stream ends the work.
-/// There are no agent events to build a trace from: each step is added to the collector that the caller passes.
+/// There are no agent events to build a trace from: each step is added to the collector of the context.
 pub trait CompletionModel: Send + Sync {
-    /// Answers the request and adds each finished step to `nodes`: the model, its usage and its error.
-    fn complete_traced(
+    /// Answers the request and records each finished step: the model, its usage and its error.
+    fn complete_in(
         &self,
         request: ModelRequest,
-        nodes: &TraceCollector,
+        context: &CompletionContext,
     ) -> BoxStream<'static, ModelEvent>;
 
     /// Returns the call for embeddings of this input, or `None` if the model's server has none. The fields are those of
     /// OpenAI's API; the model is that of the settings.
-    fn embed(&self, fields: Map<String, Value>) -> Option<EmbeddingCall> {
-        let _ = fields;
+    fn embed(
+        &self,
+        fields: Map<String, Value>,
+        context: &CompletionContext,
+    ) -> Option<EmbeddingCall> {
+        let _ = (fields, context);
         None
     }
 
@@ -37,15 +50,15 @@ pub trait CompletionModel: Send + Sync {
     fn relay(
         &self,
         request: Box<ModelRequest>,
-        nodes: &TraceCollector,
+        context: &CompletionContext,
     ) -> Result<RelayCall, Box<ModelRequest>> {
-        let _ = nodes;
+        let _ = context;
         Err(request)
     }
 
     /// Answers the request without a trace.
     fn complete(&self, request: ModelRequest) -> BoxStream<'static, ModelEvent> {
-        self.complete_traced(request, &TraceCollector::default())
+        self.complete_in(request, &CompletionContext::default())
     }
 }
 
@@ -88,14 +101,22 @@ struct MaskedModel {
     masker: Masker,
 }
 
+impl MaskedModel {
+    fn masked(&self, context: &CompletionContext) -> CompletionContext {
+        CompletionContext {
+            nodes: context.nodes.with_masker(self.masker.clone()),
+            work: context.work.clone(),
+        }
+    }
+}
+
 impl CompletionModel for MaskedModel {
-    fn complete_traced(
+    fn complete_in(
         &self,
         request: ModelRequest,
-        nodes: &TraceCollector,
+        context: &CompletionContext,
     ) -> BoxStream<'static, ModelEvent> {
-        let nodes = nodes.with_masker(self.masker.clone());
-        let events = self.model.complete_traced(request, &nodes);
+        let events = self.model.complete_in(request, &self.masked(context));
         let mut masked = MaskedEvents::new(self.masker.clone());
         events
             .flat_map(move |event| futures::stream::iter(masked.push(event)))
@@ -105,12 +126,11 @@ impl CompletionModel for MaskedModel {
     fn relay(
         &self,
         request: Box<ModelRequest>,
-        nodes: &TraceCollector,
+        context: &CompletionContext,
     ) -> Result<RelayCall, Box<ModelRequest>> {
         // A secret in a stream may be split between frames.
         let frames = request.origin.filter(|_| request.stream);
-        let nodes = nodes.with_masker(self.masker.clone());
-        let call = self.model.relay(request, &nodes)?;
+        let call = self.model.relay(request, &self.masked(context))?;
         let masker = self.masker.clone();
         Ok(Box::pin(async move {
             let body = call.await.map_err(|error| masked_error(&masker, error))?;
@@ -125,9 +145,13 @@ impl CompletionModel for MaskedModel {
         }))
     }
 
-    fn embed(&self, fields: Map<String, Value>) -> Option<EmbeddingCall> {
+    fn embed(
+        &self,
+        fields: Map<String, Value>,
+        context: &CompletionContext,
+    ) -> Option<EmbeddingCall> {
         let masker = self.masker.clone();
-        let call = self.model.embed(fields)?;
+        let call = self.model.embed(fields, context)?;
         let call = call.map(move |answer| answer.map_err(|error| masked_error(&masker, error)));
         Some(call.boxed())
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use windlass_wire::{Dialect, ModelError, ModelEvent, ModelRequest, ReportedUsage};
+use windlass_wire::{ModelError, ModelEvent, ReportedUsage};
 
 use crate::bridge::{CountedCall, ModelBridge, ModelRoute, OwnRequest};
 
@@ -16,18 +16,7 @@ pub(super) struct CallCounter {
 
 impl CallCounter {
     /// Counts a call. The error is why it may not be sent.
-    pub(super) async fn begin(
-        &self,
-        dialect: Dialect,
-        request: &ModelRequest,
-        bytes: usize,
-    ) -> Result<CallRecord, ModelError> {
-        let request = OwnRequest {
-            dialect,
-            model: request.model.clone(),
-            max_output: request.max_tokens,
-            bytes: bytes as u64,
-        };
+    pub(super) async fn begin(&self, request: OwnRequest) -> Result<CallRecord, ModelError> {
         let call = self.bridge.begin_call(self.route.clone(), request).await?;
         Ok(CallRecord {
             call: Some(call),
@@ -73,7 +62,13 @@ impl CallRecord {
         }
     }
 
-    async fn end(&mut self, end: Result<ReportedUsage, ModelError>) {
+    /// Notes that the answer has started.
+    pub(super) fn set_started(&mut self) {
+        self.has_started = true;
+    }
+
+    /// Ends the call.
+    pub(super) async fn end(&mut self, end: Result<ReportedUsage, ModelError>) {
         if let Some(call) = self.call.take() {
             call.end(end).await;
         }

@@ -63,7 +63,9 @@ use windlass_core::{DirAccess, Result, Tool, Toolbox};
 
 pub use agent::{ModelAgent, factory};
 pub(crate) use completion::with_completion_model;
-pub use completion::{CompletionModel, EmbeddingCall, RelayCall, RelayedBody, completion_model};
+pub use completion::{
+    CompletionContext, CompletionModel, EmbeddingCall, RelayCall, RelayedBody, completion_model,
+};
 pub use execute::{ExecSummary, execute, execute_in};
 pub use family::ModelFit;
 pub use kind::ModelKind;

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream;
-use windlass_core::{TraceCollector, TurnTrace};
+use windlass_core::TurnTrace;
 use windlass_wire::{
     Dialect, ModelError, ModelEvent, ModelRequest, OutputFormat, ResponseStyle, StreamEncoder,
     StreamRelay, ToolChoice,
 };
 
 use super::client::ModelClient;
-use super::completion::{RelayCall, RelayedBody};
+use super::completion::{CompletionContext, RelayCall, RelayedBody};
+use super::counted::CallRecord;
 use super::traced::TracedResponse;
 use super::{ModelAgent, ToolMode};
 use crate::http::ResponseBody;
@@ -22,7 +23,7 @@ use crate::http::ResponseBody;
 pub(super) fn relay(
     agent: &ModelAgent,
     mut request: Box<ModelRequest>,
-    nodes: &TraceCollector,
+    context: &CompletionContext,
 ) -> Result<RelayCall, Box<ModelRequest>> {
     let shared = &agent.shared;
     let dialect = shared.client.dialect();
@@ -39,13 +40,16 @@ pub(super) fn relay(
     };
     agent.prepare(&mut request);
     let trace = TurnTrace::start(&shared.clock, "answer", shared.kind.name());
-    let step = TracedResponse::start(trace, nodes, shared.settings.prices());
+    let step = TracedResponse::start(trace, &context.nodes, shared.settings.prices());
     let style = ResponseStyle {
         stream_usage,
         ..ResponseStyle::new(dialect, shared.clock.now().0 / 1000)
     };
-    let client = Arc::clone(&shared.client);
-    let relay = ResponseRelay { client, step };
+    let relay = ResponseRelay {
+        client: shared.client_for(&context.work),
+        step,
+        record: CallRecord::default(),
+    };
     Ok(Box::pin(async move {
         relay.open(&request, frames, style).await
     }))
@@ -55,6 +59,7 @@ pub(super) fn relay(
 struct ResponseRelay {
     client: Arc<ModelClient>,
     step: TracedResponse,
+    record: CallRecord,
 }
 
 /// The beginning of a response.
@@ -81,7 +86,7 @@ impl ResponseRelay {
                 };
                 Ok(stream::unfold(frames, RelayedStream::next).boxed())
             }
-            Err(error) => Err(self.failed(error)),
+            Err(error) => Err(self.failed(error).await),
         }
     }
 
@@ -91,14 +96,19 @@ impl ResponseRelay {
         style: ResponseStyle,
     ) -> Result<OpenResponse, ModelError> {
         let dialect = self.client.dialect();
-        let body = self.client.send(request).await?;
+        let body = dialect.render_request(request);
+        self.record = self.client.begin(request, &body).await?;
+        let body = self.client.send_body(request, body).await?;
         // For Ollama one document is a stream of one frame.
         if request.stream && (!body.is_json() || dialect == Dialect::Ollama) {
+            self.record.set_started();
             return Ok(OpenResponse::Stream(body));
         }
         let document = body.read_all().await?;
         let events = dialect.parse_response(&document)?;
-        events.iter().for_each(|event| self.on_event(event));
+        for event in &events {
+            self.on_event(event).await;
+        }
         if !request.stream {
             let document = self.client.bytes_without_key(document);
             return Ok(OpenResponse::Document(document));
@@ -113,10 +123,13 @@ impl ResponseRelay {
     }
 
     /// Records an event. A provider may repeat the key in an error.
-    fn on_event(&mut self, event: &ModelEvent) {
+    async fn on_event(&mut self, event: &ModelEvent) {
         match event {
-            ModelEvent::Error(error) => drop(self.failed(error.clone())),
-            event => self.step.on_event(event),
+            ModelEvent::Error(error) => drop(self.failed(error.clone()).await),
+            event => {
+                self.record.on_event(event).await;
+                self.step.on_event(event);
+            }
         }
         if event.is_terminal() {
             self.step.finish();
@@ -124,9 +137,11 @@ impl ResponseRelay {
     }
 
     /// Records an error, and returns it without the key.
-    fn failed(&mut self, error: ModelError) -> ModelError {
+    async fn failed(&mut self, error: ModelError) -> ModelError {
         let error = self.client.without_key(error);
-        self.step.on_event(&ModelEvent::Error(error.clone()));
+        let event = ModelEvent::Error(error.clone());
+        self.record.on_event(&event).await;
+        self.step.on_event(&event);
         self.step.finish();
         error
     }
@@ -156,11 +171,12 @@ impl RelayedStream {
                 Ok(relayed) => relayed,
                 Err(error) => {
                     self.frames = None;
-                    return Some((Err(self.relay.failed(error)), self));
+                    let error = self.relay.failed(error).await;
+                    return Some((Err(error), self));
                 }
             };
             for event in &relayed.events {
-                self.relay.on_event(event);
+                self.relay.on_event(event).await;
             }
             if relayed.events.last().is_some_and(ModelEvent::is_terminal) {
                 self.frames = None;

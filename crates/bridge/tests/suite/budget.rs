@@ -42,10 +42,8 @@ async fn parallel_calls_cannot_exceed_the_limit() {
     }
     let mut refused = 0;
     while refused < 22 {
-        let totals = setup.store.calls.usage_totals(UsageQuery {
-            by: windlass_tasks::UsageKey::Agent,
-            since: None,
-        });
+        let by_agent = UsageQuery::all(windlass_tasks::UsageKey::Agent);
+        let totals = setup.store.calls.usage_totals(by_agent);
         let totals = totals.await.unwrap();
         assert_eq!(totals[0].calls, 10);
         refused = calls.iter().filter(|call| call.is_finished()).count();
@@ -97,13 +95,18 @@ async fn model_with_an_unknown_price_is_refused() {
     assert!(body.contains("the price of unknown is unknown"), "{body}");
 }
 
-/// A store that cannot write.
+/// A store on a full disk: it can read, but not write.
 #[derive(Debug)]
-struct BrokenStore;
+pub(crate) struct BrokenStore;
+
+fn disk_full<T: Send + 'static>() -> StoreFuture<'static, T> {
+    let error = StoreError::Unavailable("the disk is full".to_owned());
+    Box::pin(std::future::ready(Err(error)))
+}
 
 impl AccountLimits for BrokenStore {
     fn limit_account(&self, _: NewAccountLimit) -> StoreFuture<'_, ()> {
-        Box::pin(std::future::ready(Ok(())))
+        disk_full()
     }
 
     fn clear_account_limit(&self, _: String) -> StoreFuture<'_, bool> {
@@ -111,8 +114,7 @@ impl AccountLimits for BrokenStore {
     }
 
     fn account_limits(&self) -> StoreFuture<'_, Vec<AccountLimit>> {
-        let error = StoreError::Unavailable("the disk is full".to_owned());
-        Box::pin(std::future::ready(Err(error)))
+        Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
     fn agent_limit(&self, _: String) -> StoreFuture<'_, Option<AccountLimit>> {
@@ -126,8 +128,7 @@ impl AccountLimits for BrokenStore {
 
 impl ModelCalls for BrokenStore {
     fn begin_call(&self, _: NewModelCall, _: Vec<SpendLimit>) -> StoreFuture<'_, CallAdmission> {
-        let error = StoreError::Unavailable("the disk is full".to_owned());
-        Box::pin(std::future::ready(Err(error)))
+        disk_full()
     }
 
     fn refuse_call(&self, _: NewModelCall, _: Option<String>) -> StoreFuture<'_, ()> {

@@ -7,6 +7,7 @@ use windlass_bridge::{Bridge, CallPolicy, MeterSettings};
 use windlass_core::{Masker, SecretString};
 use windlass_tasks::{AttemptRef, TaskId};
 
+use super::budget::BrokenStore;
 use super::provider::{KEY, Setup, read_response, send, token};
 
 const REQUEST: &[u8] = b"{\"model\":\"m\",\"max_tokens\":100}";
@@ -59,6 +60,24 @@ async fn limited_account_is_refused_without_asking_the_provider() {
     assert!(limit.remaining > Duration::from_secs(3590), "{limit:?}");
     let of_agent = setup.store.calls.agent_limit("codex".to_owned()).await;
     assert_eq!(of_agent.unwrap().unwrap().account, limit.account);
+}
+
+#[tokio::test]
+async fn limit_that_cannot_be_stored_is_kept_in_the_process() {
+    let mut setup = Setup::new(Vec::new()).await;
+    let bridge = Bridge::new(MeterSettings::default());
+    bridge.store_in(Arc::new(BrokenStore));
+    let access = setup.open_on(&bridge, "codex");
+    let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
+    setup.next().await.answer(LIMITED).await;
+    read_response(agent).await;
+    // By then, what other processes have stored is read again.
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    let agent = send(&access, &token(&access), "POST /messages", REQUEST).await;
+    let (head, body) = read_response(agent).await;
+    assert!(head.starts_with("HTTP/1.1 429"), "{head}");
+    assert!(body.contains("slow down now"), "{body}");
+    assert!(setup.requests.try_recv().is_err(), "the provider was asked");
 }
 
 #[tokio::test]

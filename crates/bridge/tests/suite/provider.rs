@@ -150,10 +150,7 @@ impl Setup {
     /// Returns what was stored, after all calls have been.
     pub(crate) async fn totals(&self) -> Vec<UsageTotal> {
         self.bridge.flush().await;
-        let query = UsageQuery {
-            by: UsageKey::Agent,
-            since: None,
-        };
+        let query = UsageQuery::all(UsageKey::Agent);
         self.store.calls.usage_totals(query).await.unwrap()
     }
 }

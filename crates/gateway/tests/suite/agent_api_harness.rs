@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use windlass_agents::model::CompletionModel;
+use windlass_agents::model::{CompletionContext, CompletionModel};
 use windlass_core::{
     AgentBackend, AgentEvent, AgentHandle, BackendEvent, Capabilities, Error, ErrorCode,
-    EventStream, Prompt, Result, SessionId, SessionOptions, SystemClock, TraceCollector, TraceNode,
-    TurnLimits, Usage,
+    EventStream, Prompt, Result, SessionId, SessionOptions, SystemClock, TraceNode, TurnLimits,
+    Usage,
 };
 use windlass_gateway::{
     AgentApi, AgentApiLimits, ModelCatalog, ModelInfo, ModelInfoKind, ModelLookupError,
@@ -159,10 +159,10 @@ pub(crate) struct FixedModel(
 );
 
 impl CompletionModel for FixedModel {
-    fn complete_traced(
+    fn complete_in(
         &self,
         request: ModelRequest,
-        _nodes: &TraceCollector,
+        _context: &CompletionContext,
     ) -> BoxStream<'static, ModelEvent> {
         self.1.lock().unwrap().push(request);
         stream::iter(self.0.clone()).boxed()

@@ -7,8 +7,8 @@ use futures::stream::{self, BoxStream, StreamExt};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use windlass_agents::model::{CompletionModel, RelayCall};
-use windlass_core::{AgentHandle, ErrorCode, TraceCollector};
+use windlass_agents::model::{CompletionContext, CompletionModel, RelayCall};
+use windlass_core::{AgentHandle, ErrorCode};
 use windlass_gateway::{AgentApiLimits, ServedModel};
 use windlass_wire::{ErrorKind, ModelError, ModelEvent, ModelRequest};
 
@@ -24,10 +24,10 @@ struct RelayedModel {
 }
 
 impl CompletionModel for RelayedModel {
-    fn complete_traced(
+    fn complete_in(
         &self,
         _request: ModelRequest,
-        _nodes: &TraceCollector,
+        _context: &CompletionContext,
     ) -> BoxStream<'static, ModelEvent> {
         stream::empty().boxed()
     }
@@ -35,7 +35,7 @@ impl CompletionModel for RelayedModel {
     fn relay(
         &self,
         _request: Box<ModelRequest>,
-        _nodes: &TraceCollector,
+        _context: &CompletionContext,
     ) -> Result<RelayCall, Box<ModelRequest>> {
         let (response, hangs) = (self.response.clone(), self.hangs);
         Ok(Box::pin(async move {

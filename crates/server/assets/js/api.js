@@ -116,6 +116,8 @@ export const api = {
   decide: (id, option) => post(`/approvals/${id}/decision`, { option }),
   agents: () => get('/agents'),
   usage: () => get('/usage'),
+  callUsage: (values) => get(`/usage/calls${query(values)}`),
+  evaluations: () => get('/evaluations'),
   traces: (limit = 100) => get(`/traces${query({ limit })}`),
   trace: (id) => get(`/traces/${encodeURIComponent(id)}`),
 };

@@ -39,6 +39,14 @@ export function h(tag, props, ...children) {
   return append(node, ...children);
 }
 
+const SVG = 'http://www.w3.org/2000/svg';
+
+export function svg(tag, attributes, ...children) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, escapeControl(String(value)));
+  return append(node, ...children);
+}
+
 // Replaces a node's children.
 export function fill(node, ...children) {
   node.replaceChildren();

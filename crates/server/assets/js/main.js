@@ -9,6 +9,7 @@ import { Feed } from './socket.js';
 import { applyEvent, load, loadHealth, notify, setConnection, state } from './store.js';
 import { agents } from './views/agents.js';
 import { board } from './views/board.js';
+import { evaluations } from './views/evaluations.js';
 import { goal } from './views/goal.js';
 import { goals } from './views/goals.js';
 import { inbox } from './views/inbox.js';
@@ -35,6 +36,7 @@ route('/agents', agents);
 route('/traces', traces);
 route('/traces/:id', trace);
 route('/usage', usage);
+route('/evaluations', evaluations);
 route('/projects', projects);
 
 // The printed link has the token in its fragment, which is not sent to servers and so never logged. The token is

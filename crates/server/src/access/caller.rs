@@ -63,6 +63,11 @@ impl Caller {
         projects.is_none_or(|projects| projects.contains(&project))
     }
 
+    /// Returns the person who has the token. The server's own token belongs to the person who runs the server.
+    pub(crate) fn person(&self) -> Option<&str> {
+        (self.name != SERVER_TOKEN).then_some(self.name.as_str())
+    }
+
     /// Returns the name under which the caller's reviews, landings and merges are stored.
     pub(crate) fn author(&self) -> &str {
         match self.name.as_str() {

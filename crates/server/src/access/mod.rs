@@ -6,6 +6,7 @@ mod route_access;
 mod visible_landing;
 mod visible_steering;
 mod visible_store;
+mod visible_usage;
 
 pub(crate) use authenticator::Authenticator;
 pub(crate) use caller::{Caller, Credential};

@@ -5,11 +5,13 @@ mod approvals;
 mod audit;
 mod blockers;
 mod diff;
+mod evaluations;
 mod events;
 mod extract;
 mod health;
 mod landing;
 mod messages;
+mod model_calls;
 mod openapi;
 mod records;
 mod reviews;
@@ -97,6 +99,8 @@ fn general_routes() -> Vec<RouteRow> {
         ),
         ("get", "/agents", READ, get(agents::list)),
         ("get", "/usage", READ, get(usage::show)),
+        ("get", "/usage/calls", READ, get(model_calls::usage)),
+        ("get", "/evaluations", READ, get(evaluations::list)),
         ("get", "/traces", READ, get(traces::list)),
         ("get", "/traces/{id}", READ, get(traces::show)),
         ("get", "/tokens", ADMIN, get(tokens::list)),

@@ -12,8 +12,8 @@ use utoipa::OpenApi;
 
 use super::schema::Error;
 use super::{
-    agents, approvals, audit, blockers, diff, events, health, landing, messages, records, reviews,
-    session, steering, table, tasks, tokens, traces, usage, workers,
+    agents, approvals, audit, blockers, diff, evaluations, events, health, landing, messages,
+    model_calls, records, reviews, session, steering, table, tasks, tokens, traces, usage, workers,
 };
 use crate::access::RouteAccess;
 use crate::ws;
@@ -90,6 +90,8 @@ pub(super) async fn show() -> Response {
         approvals::decide,
         agents::list,
         usage::show,
+        model_calls::usage,
+        evaluations::list,
         traces::list,
         traces::show,
         tokens::list,

@@ -14,6 +14,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 pub(crate) use response::finalize_response;
+use windlass_gateway::ApiCaller;
 
 use crate::access::Caller;
 use crate::audit::AuditNote;
@@ -68,6 +69,10 @@ async fn check_request(state: &AppState, request: Request) -> Result<Request, Ap
         }
         if let Some(note) = parts.extensions.get::<AuditNote>() {
             note.set_actor(caller.author());
+        }
+        // Its model calls count for the person who has the token.
+        if let Some(person) = caller.person() {
+            parts.extensions.insert(ApiCaller(person.to_owned()));
         }
         parts.extensions.insert(caller);
     }

@@ -72,6 +72,8 @@ const ROUTES: &[(&str, &str, &str)] = &[
     ("post", "/approvals/{id}/decision", "approve"),
     ("get", "/agents", "read"),
     ("get", "/usage", "read"),
+    ("get", "/usage/calls", "read"),
+    ("get", "/evaluations", "read"),
     ("get", "/traces", "read"),
     ("get", "/traces/{id}", "read"),
     ("get", "/tokens", "admin"),

@@ -1,7 +1,7 @@
 //! The API against its OpenAPI document.
 
 use serde_json::{Value, json};
-use windlass_tasks::{Landings, NewLanding, TaskId};
+use windlass_tasks::{CallLabels, Landings, NewLanding, NewModelCall, ProjectId, TaskId};
 
 use super::client::Response;
 use super::full_run::run_full_task;
@@ -85,6 +85,8 @@ const GETS: &[(&str, &str)] = &[
     ("/approvals", "/approvals?open=false"),
     ("/agents", "/agents"),
     ("/usage", "/usage"),
+    ("/usage/calls", "/usage/calls?by=task&since=1&project=1"),
+    ("/evaluations", "/evaluations"),
     ("/traces", "/traces?limit=1"),
     ("/traces/{id}", "/traces/task-1-attempt-2"),
     ("/traces/{id}", "/traces/x"),
@@ -169,6 +171,16 @@ async fn every_response_matches_the_openapi_document() {
     };
     let queued = harness.store.enqueue_landing(landing).await;
     queued.unwrap();
+    let call = NewModelCall {
+        labels: CallLabels {
+            project: Some(ProjectId::from(1)),
+            task: Some(TaskId::from(1)),
+            ..CallLabels::default()
+        },
+        ..NewModelCall::default()
+    };
+    let begun = harness.store.calls.begin_call(call, Vec::new()).await;
+    begun.unwrap();
     let token = json!({"name": "ci", "scopes": ["read"], "projects": [1], "expires_in_secs": 60});
     let created = harness.post("/tokens", &token).await;
     assert_eq!(created.status, 201, "{created:?}");

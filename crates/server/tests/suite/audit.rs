@@ -201,7 +201,7 @@ async fn p22_revoked_and_expired_tokens_end_on_every_server_of_the_store() {
     // A second opening of the same store, as in another process.
     let settings = windlass_store::StoreSettings::default();
     let opened = windlass_store::open_all(&url, settings).await.unwrap();
-    let store = Arc::new(FaultyStore::new(opened.tasks));
+    let store = Arc::new(FaultyStore::new(opened.tasks, opened.calls));
     let (access, limits) = (opened.access, ServerLimits::default());
     let own = windlass_server::Token::generate().unwrap();
     let project = harness.project.id;

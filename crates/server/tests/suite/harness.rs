@@ -7,10 +7,10 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use windlass_core::{ExposeSecret, SecretString};
+use windlass_core::{ExposeSecret, SecretString, Timestamp};
 use windlass_server::{
-    AgentCard, AgentHealth, AskAnswer, AskRequest, HostOps, HostOpsError, RunningServer, Server,
-    ServerLimits, Token,
+    AgentCard, AgentHealth, AskAnswer, AskRequest, Evaluation, HostOps, HostOpsError,
+    RunningServer, Server, ServerLimits, Token,
 };
 use windlass_tasks::{
     AccessStore, Broadcast, NewAccessToken, NewProject, NewTask, Project, ProjectId, Projects,
@@ -117,6 +117,16 @@ impl HostOps for TestHostOps {
         })
     }
 
+    fn evaluations(&self) -> BoxFuture<'_, Result<Vec<Evaluation>, HostOpsError>> {
+        Box::pin(async {
+            Ok(vec![Evaluation {
+                file: "/home/me/eval.toml".to_owned(),
+                updated_at: Timestamp(1),
+                report: json!({"agents": [], "results": [], "routing": {}}),
+            }])
+        })
+    }
+
     fn ask<'a>(
         &'a self,
         root: &'a Path,
@@ -146,7 +156,8 @@ impl Harness {
     pub(crate) async fn on(url: &str, limits: ServerLimits, dir: TempDir) -> Self {
         let settings = windlass_store::StoreSettings::default();
         let opened = windlass_store::open_all(url, settings).await.unwrap();
-        let (store, access) = (Arc::new(FaultyStore::new(opened.tasks)), opened.access);
+        let store = Arc::new(FaultyStore::new(opened.tasks, opened.calls));
+        let access = opened.access;
         let project = NewProject {
             name: "shop".to_owned(),
             root: "/home/me/shop".into(),
@@ -252,11 +263,13 @@ pub(crate) async fn serve(
     limits: ServerLimits,
     listen: &str,
 ) -> RunningServer {
+    let calls = Arc::clone(&store.calls);
     let store: Arc<dyn TaskStore> = Arc::clone(store) as _;
     let host_ops = Arc::new(TestHostOps);
     Server::new(store, Arc::clone(access), host_ops, Token::new(token))
         .with_store_kind("sqlite")
         .with_project(project)
+        .with_model_calls(calls)
         .with_limits(limits)
         .listen(listen.parse().unwrap())
         .await

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use windlass_core::{Timestamp, TraceNode, Usage};
-use windlass_tasks::{AccountLimit, AccountLimits, NewAccountLimit};
+use windlass_tasks::{AccountLimit, AccountLimits, ModelCalls, NewAccountLimit};
 use windlass_tasks::{
     AgentMessage, AgentSession, Approval, ApprovalId, Approvals, Attempt, AttemptRecords,
     AttemptRef, BasePart, Blocker, BlockerId, Blockers, Broadcast, Claim, Claimed, ClaimedLandings,
@@ -36,13 +36,15 @@ pub(crate) enum Fault {
 #[derive(Debug)]
 pub(crate) struct FaultyStore {
     inner: Arc<dyn TaskStore>,
+    pub(crate) calls: Arc<dyn ModelCalls>,
     fault: Mutex<Option<Fault>>,
 }
 
 impl FaultyStore {
-    pub(crate) fn new(inner: Arc<dyn TaskStore>) -> Self {
+    pub(crate) fn new(inner: Arc<dyn TaskStore>, calls: Arc<dyn ModelCalls>) -> Self {
         Self {
             inner,
+            calls,
             fault: Mutex::new(None),
         }
     }

@@ -8,7 +8,7 @@ use windlass_tasks::{
 };
 
 use crate::connection::DbConnection;
-use crate::sql::{Arg, Row, Sql, args, sql};
+use crate::sql::{Arg, Row, Sql, args, or_zero, sql};
 
 const DAY_MS: i64 = 24 * 3600 * 1000;
 /// Maximum number of rows of a report.
@@ -210,7 +210,8 @@ pub(crate) async fn totals(
                 "count(*) - count(cost_nanos) AS unknown_cost, ",
                 "CAST(sum(CASE status WHEN 'done' THEN 0 ELSE 1 END) AS BIGINT) AS not_done, ",
                 "CAST(coalesce(sum(duration_ms), 0) AS BIGINT) AS duration ",
-                "FROM model_call WHERE at >= $1 AND status <> 'refused' GROUP BY ",
+                "FROM model_call WHERE at >= $1 AND status <> 'refused' ",
+                "AND ($3 = 0 OR project_id = $3) GROUP BY ",
                 $key,
                 " ORDER BY cost DESC, calls DESC, key LIMIT $2"
             )
@@ -234,7 +235,9 @@ pub(crate) async fn totals(
     };
     let since = query.since.map_or(0, |since| since.0);
     let since = i64::try_from(since).unwrap_or(i64::MAX);
-    let rows = db.fetch_all(sql, args![since, MAX_ROWS]).await?;
+    let rows = db
+        .fetch_all(sql, args![since, MAX_ROWS, or_zero(query.project)])
+        .await?;
     rows.iter().map(total).collect()
 }
 

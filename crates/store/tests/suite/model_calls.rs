@@ -74,7 +74,7 @@ async fn begin(
 }
 
 async fn totals(calls: &dyn ModelCalls, by: UsageKey) -> Vec<UsageTotal> {
-    let query = UsageQuery { by, since: None };
+    let query = UsageQuery::all(by);
     calls.usage_totals(query).await.unwrap()
 }
 
@@ -126,10 +126,17 @@ async fn check_totals(store: OpenStore, other: OpenStore) {
     assert_eq!(keys(UsageKey::Account).await, [text("api.example")]);
     assert_eq!(keys(UsageKey::Day).await.len(), 1);
     let future = UsageQuery {
-        by: UsageKey::Model,
         since: Some(Timestamp(u64::MAX / 4)),
+        ..UsageQuery::all(UsageKey::Model)
     };
     assert!(calls.usage_totals(future).await.unwrap().is_empty());
+    for (project, rows) in [(1, 2), (2, 0)] {
+        let of_project = UsageQuery {
+            project: Some(ProjectId::from(project)),
+            ..UsageQuery::all(UsageKey::Model)
+        };
+        assert_eq!(calls.usage_totals(of_project).await.unwrap().len(), rows);
+    }
 }
 
 /// Parallel calls of two processes never reserve more than the limit, and an open call counts with what it reserved.

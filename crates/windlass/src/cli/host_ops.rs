@@ -11,7 +11,7 @@ use windlass_agents::AgentContext;
 use windlass_core::{
     AgentEvent, AgentHandle, AgentRegistry, DirAccess, Error, Prompt, SessionOptions, Usage,
 };
-use windlass_server::{AgentCard, AskAnswer, AskRequest, HostOps, HostOpsError};
+use windlass_server::{AgentCard, AskAnswer, AskRequest, Evaluation, HostOps, HostOpsError};
 use windlass_tasks::{AttemptNumber, Push, Task, TaskStore};
 use windlass_workspace::Clones;
 
@@ -20,7 +20,7 @@ use super::console::Console;
 use super::exit::CliError;
 use super::queue::ProjectQueue;
 use super::task_runtime::TaskRuntime;
-use super::{agents, task};
+use super::{agents, eval, task};
 use crate::agent_catalog::AgentCatalog;
 use crate::config::{Config, Inputs};
 
@@ -135,6 +135,17 @@ impl HostOps for LocalHostOps {
             };
             let rows = agents::rows(&app).await.map_err(to_host_error)?;
             Ok(rows.into_iter().map(agents::AgentRow::into_card).collect())
+        })
+    }
+
+    fn evaluations(&self) -> BoxFuture<'_, Result<Vec<Evaluation>, HostOpsError>> {
+        let state = self.inputs.state_dir();
+        Box::pin(async move {
+            let Some(state) = state else {
+                return Ok(Vec::new());
+            };
+            let read = tokio::task::spawn_blocking(move || eval::saved_reports(&state)).await;
+            read.map_err(|error| HostOpsError::Internal(error.to_string()))
         })
     }
 

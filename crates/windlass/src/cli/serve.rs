@@ -77,6 +77,7 @@ impl Serve {
         )
         .with_store_kind(queue.url.split(':').next().unwrap_or_default())
         .with_project(queue.project.id)
+        .with_model_calls(Arc::clone(&queue.calls))
         .with_agent_api(models::agent_api(&queue, &request_dirs, agents))
         .with_hosts(self.allow_host.clone())
         .with_limits(limits)

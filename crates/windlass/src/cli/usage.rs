@@ -3,13 +3,11 @@
 mod csv;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use serde::Serialize;
-use windlass_core::{Clock, SystemClock, Timestamp, Usage};
+use windlass_core::{Clock, SystemClock, Timestamp};
 use windlass_store::StoreSettings;
-use windlass_tasks::{ProjectId, TaskStore, UsageKey, UsageQuery, UsageTotal};
+use windlass_tasks::{ProjectId, ReportedTokens, UsageKey, UsageQuery, UsageRow};
 
 use super::account_limits;
 use super::app::App;
@@ -17,10 +15,6 @@ use super::exit::{CliError, Exit};
 use super::queue::ProjectQueue;
 use super::repository::repository;
 use super::table::{self, Cell};
-
-const DAY: Duration = Duration::from_secs(24 * 3600);
-/// Billionths of a dollar.
-const NANOS: f64 = 1e9;
 
 #[derive(Debug, Args)]
 pub(super) struct UsageCommand {
@@ -89,33 +83,6 @@ impl RowKind {
     }
 }
 
-/// One row, as JSON. Tokens and cost are those that are known.
-#[derive(Debug, Serialize)]
-struct UsageRow {
-    key: Option<String>,
-    calls: u64,
-    input_tokens: u64,
-    cache_read_tokens: u64,
-    cache_write_tokens: u64,
-    output_tokens: u64,
-    reasoning_tokens: u64,
-    calls_with_unknown_tokens: u64,
-    cost_usd: f64,
-    calls_with_unknown_cost: u64,
-    calls_not_done: u64,
-    seconds: f64,
-    /// What the agents themselves say that a task used.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reported_by_agent: Option<ReportedTokens>,
-}
-
-/// The tokens that agents report. The input includes cached tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-struct ReportedTokens {
-    input_tokens: u64,
-    output_tokens: u64,
-}
-
 /// For how many tasks the reports of their agents are shown, those with the highest cost.
 const MAX_REPORTS: usize = 200;
 
@@ -130,17 +97,25 @@ impl UsageCommand {
         let since = self.since.as_deref().map(since).transpose()?;
         let queue = ProjectQueue::open(app).await?;
         let by = self.by.key();
-        let totals = queue.calls.usage_totals(UsageQuery { by, since }).await?;
+        let query = UsageQuery {
+            since,
+            ..UsageQuery::all(by)
+        };
+        let totals = queue.calls.usage_totals(query).await?;
         let projects = queue.store.projects().await?;
         let projects: BTreeMap<ProjectId, String> =
             projects.into_iter().map(|one| (one.id, one.name)).collect();
         let mut rows: Vec<UsageRow> = totals
             .into_iter()
-            .map(|total| row(self.by, total, &projects))
+            .map(|total| UsageRow::new(by, total, &projects))
             .collect();
         if self.by == RowKind::Task && since.is_none() {
             for row in rows.iter_mut().take(MAX_REPORTS) {
-                row.reported_by_agent = reported(&*queue.store, row.key.as_deref()).await?;
+                let task = row.key.as_deref().and_then(|task| task.parse().ok());
+                if let Some(task) = task {
+                    let attempts = queue.store.attempts(task).await?;
+                    row.reported_by_agent = ReportedTokens::of(&attempts);
+                }
             }
         }
         if self.json {
@@ -156,26 +131,6 @@ impl UsageCommand {
         }
         Ok(Exit::Done)
     }
-}
-
-/// Returns what the agents of a task report, if they report anything.
-async fn reported(
-    store: &dyn TaskStore,
-    task: Option<&str>,
-) -> Result<Option<ReportedTokens>, CliError> {
-    let Some(task) = task.and_then(|task| task.parse().ok()) else {
-        return Ok(None);
-    };
-    let mut total = Usage::default();
-    for attempt in store.attempts(task).await? {
-        total += &attempt.usage;
-    }
-    let cached = total.cache_read_tokens.unwrap_or(0) + total.cache_write_tokens.unwrap_or(0);
-    let reported = ReportedTokens {
-        input_tokens: total.input_tokens + cached,
-        output_tokens: total.output_tokens,
-    };
-    Ok((reported.input_tokens + reported.output_tokens > 0).then_some(reported))
 }
 
 /// Lets the bridge store its calls, for a command that opens no store otherwise. Outside of a repository there is none.
@@ -230,45 +185,6 @@ fn since(text: &str) -> Result<Timestamp, CliError> {
     let number: u64 = text[..text.len() - 1].parse().map_err(|_| invalid())?;
     let span = number.checked_mul(seconds * 1000).ok_or_else(invalid)?;
     Ok(Timestamp(SystemClock::new().now().0.saturating_sub(span)))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "dollars with nine digits")]
-fn row(by: RowKind, total: UsageTotal, projects: &BTreeMap<ProjectId, String>) -> UsageRow {
-    let key = total.key.map(|key| match by {
-        RowKind::Day => day(&key),
-        RowKind::Project => {
-            let known = key.parse().ok().and_then(|id: ProjectId| projects.get(&id));
-            known.cloned().unwrap_or(key)
-        }
-        _ => key,
-    });
-    UsageRow {
-        key,
-        calls: total.calls,
-        input_tokens: total.tokens.input,
-        cache_read_tokens: total.tokens.cache_read,
-        cache_write_tokens: total.tokens.cache_write,
-        output_tokens: total.tokens.output,
-        reasoning_tokens: total.tokens.reasoning,
-        calls_with_unknown_tokens: total.unknown_tokens,
-        cost_usd: total.cost_nanos as f64 / NANOS,
-        calls_with_unknown_cost: total.unknown_cost,
-        calls_not_done: total.not_done,
-        seconds: total.duration.as_secs_f64(),
-        reported_by_agent: None,
-    }
-}
-
-/// Returns the date of a day since 1970.
-fn day(number: &str) -> String {
-    let seconds = number.parse().ok().and_then(|days: i64| {
-        let seconds = i64::try_from(DAY.as_secs()).ok()?;
-        days.checked_mul(seconds)
-    });
-    let time = seconds.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
-    time.map_or(number.to_owned(), |time| {
-        time.to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
-    })
 }
 
 fn print(app: &App<'_>, by: RowKind, rows: &[UsageRow]) -> Result<(), CliError> {
@@ -353,6 +269,5 @@ mod tests {
         ] {
             assert!(since(bad).is_err(), "{bad}");
         }
-        assert_eq!(day("20512"), "2026-02-28");
     }
 }

@@ -51,7 +51,7 @@ await test(async ({ app, browser }) => {
   });
   assertEqual(posted.status, 200, 'the review is stored');
 
-  for (const path of ['/', '/tasks/1', '/tasks/1/changes', '/tasks/1/tests', '/tasks/1/attempts', '/tasks/1/traces', '/inbox', '/goals', '/landings', '/projects', '/agents', '/traces', '/usage']) {
+  for (const path of ['/', '/tasks/1', '/tasks/1/changes', '/tasks/1/tests', '/tasks/1/attempts', '/tasks/1/traces', '/inbox', '/goals', '/landings', '/projects', '/agents', '/traces', '/usage', '/evaluations']) {
     await browser.navigate(page, path);
     await waitForLoaded(page);
     await openDetails(page);

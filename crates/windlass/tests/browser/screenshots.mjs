@@ -12,7 +12,7 @@ const TASKS = [
   ['Greet in the language of the caller', '--after', '4', '--priority', '3'],
   ['Rewrite the greeter in assembly'],
 ];
-const VIEWS = ['/', '/tasks/1', '/tasks/1/changes', '/tasks/1/tests', '/tasks/1/attempts', '/tasks/1/traces', '/tasks/4', '/goals', '/goals/4', '/landings', '/inbox', '/agents', '/traces', '/usage', '/projects', '/unknown', '/tasks/abc'];
+const VIEWS = ['/', '/tasks/1', '/tasks/1/changes', '/tasks/1/tests', '/tasks/1/attempts', '/tasks/1/traces', '/tasks/4', '/goals', '/goals/4', '/landings', '/inbox', '/agents', '/traces', '/usage', '/evaluations', '/projects', '/unknown', '/tasks/abc'];
 const SIZES = [['desktop', { width: 1440, height: 900 }], ['phone', { width: 390, height: 844, scale: 2 }]];
 
 await test(async ({ app, browser }) => {

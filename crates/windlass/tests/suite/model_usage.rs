@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::real_composite::{harness, json_of, model, run};
 use super::run::Server;
+use super::serve_harness::ServeProcess;
 
 /// Each call reserves one dollar, and its answer of ten tokens costs one cent.
 const PRICES: &str = "[prices.m]\ninput = 0\noutput = 1000\nmax_output = 1000\n";
@@ -36,6 +37,54 @@ fn calls_of_a_model_are_counted_and_limited() {
     assert_eq!(server.request_count(), 1, "a call was sent");
     assert_eq!(run(&harness, &["ask", "-a", "direct", "Ready?"]).code, 0);
     assert_eq!(usage(&harness), rows);
+}
+
+/// Sends a request to `windlass serve`, and returns its status and response.
+fn request(server: &ServeProcess, path: &str, body: &Value) -> (u16, String) {
+    let (head, body) = server.raw_request("POST", path, Some(body));
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body)
+}
+
+#[test]
+fn p26_requests_that_serve_passes_on_are_counted_and_limited() {
+    let server = Server::with_turns(json!([{ "or_more": true, "answer": [{ "text": "Yes." }] }]));
+    let agents = model("first", "openai", "/v1", &server)
+        + "[composites.both]\nkind = \"fallback\"\nnodes = [\"first\"]\n"
+        + PRICES
+        + "[spending]\nday_usd = 1.035\n";
+    let harness = harness(&agents);
+    let serving = ServeProcess::start(&harness, &["--no-worker"]);
+    let messages = json!([{ "role": "user", "content": "Ready?" }]);
+    let chat = json!({ "model": "first", "messages": messages });
+    let stream = json!({ "model": "first", "stream": true, "messages": messages });
+    let other = json!({ "model": "first", "max_tokens": 9, "messages": messages });
+    let both = json!({ "model": "composite/profile/both", "messages": messages });
+    // Relayed as a document and as a stream, translated, and by a composite.
+    let mut rows = Value::Null;
+    for (number, path, body) in [
+        (1, "/v1/chat/completions", &chat),
+        (2, "/v1/chat/completions", &stream),
+        (3, "/v1/messages", &other),
+        (4, "/v1/chat/completions", &both),
+    ] {
+        let (status, text) = request(&serving, path, body);
+        assert_eq!(status, 200, "{text}");
+        // The end of a call is stored after its response.
+        rows = serving.wait_until("/usage/calls?by=agent", |rows| {
+            rows[0]["calls"] == number && rows[0]["calls_not_done"] == 0
+        });
+    }
+    assert_eq!(rows[0]["output_tokens"], 40, "{rows}");
+    assert_eq!(rows[0]["cost_usd"], 0.04, "{rows}");
+    assert_eq!(usage(&harness), rows);
+
+    for body in [&chat, &stream] {
+        let (status, text) = request(&serving, "/v1/chat/completions", body);
+        let expected = "windlass budget exceeded: the spending limit of the day is $1.0350";
+        assert!(text.contains(expected), "{status} {text}");
+        assert_ne!(status, 200, "{text}");
+    }
+    assert_eq!(server.request_count(), 4, "a call was sent");
 }
 
 #[test]

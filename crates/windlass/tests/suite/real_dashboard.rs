@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assert_cmd::Command;
+use serde_json::json;
 
+use super::run::Server;
 use super::task_harness::{INSTANT, TaskHarness};
+use super::{eval, real_composite};
 
 const GREETER: &str = include_str!("../../src/cli/demo/greet.sh");
 const TESTS: &str = include_str!("../../src/cli/demo/test.sh");
@@ -151,6 +154,25 @@ fn p14_real_browser_recovers_events_lost_by_connection() {
 #[test]
 fn real_browser_opens_task_with_many_events() {
     run_browser_script(&streaming(1_200, 0), "long-log.mjs");
+}
+
+#[test]
+fn real_browser_shows_what_model_calls_cost_and_how_agents_compare() {
+    let model = Server::with_turns(json!([{ "or_more": true, "answer": [{ "text": "Yes." }] }]));
+    let harness = harness(CORRECTED);
+    let config = harness.path("named.toml");
+    let agents = format!(
+        "{}{}[prices.m]\ninput = 0\noutput = 1000\nmax_output = 1000\n\
+         [agents.idle]\nbackend = \"mock\"\nscript = {:?}\n",
+        std::fs::read_to_string(&config).unwrap(),
+        real_composite::model("upstream", "openai", "/v1", &model),
+        harness.path("idle.json"),
+    );
+    std::fs::write(&config, agents).unwrap();
+    let idle = r#"{"turns": [{"or_more": true, "answer": [{"text": "Done."}]}]}"#;
+    std::fs::write(harness.path("idle.json"), idle).unwrap();
+    harness.file("eval.toml", &eval::suite("\"idle\"", 2, 2));
+    run_browser_script(&harness, "usage.mjs");
 }
 
 #[test]

@@ -28,7 +28,11 @@ fn limited(seconds: u64) -> Value {
 }
 
 fn worker(harness: &TaskHarness, concurrency: &str) -> Child {
-    let mut command = harness.child(&["worker", "--once", "-c", concurrency]);
+    start(harness, &["worker", "--once", "-c", concurrency])
+}
+
+fn start(harness: &TaskHarness, arguments: &[&str]) -> Child {
+    let mut command = harness.child(arguments);
     let command = command
         .env("PATH", path_with_agents())
         .env("ANY_KEY", "canary-of-all");
@@ -94,6 +98,45 @@ fn limited_account_holds_workers_of_two_processes_without_using_an_attempt() {
     }
     let limits = run(&harness, &["usage", "--limits"]);
     assert_eq!(limits.stdout.trim(), "no account must wait");
+}
+
+#[test]
+fn task_of_a_killed_worker_goes_on_waiting_and_the_provider_is_not_called() {
+    let server = Server::with_turns(json!([
+        { "fault": limited(LIMIT_SECS) },
+        { "when": { "turn": 1 }, "or_more": true, "answer": [{ "write_file": { "path": "done.txt", "content": "done\n" } }] },
+        { "or_more": true, "answer": [{ "text": "Done." }] },
+    ]));
+    let harness = harness(&agent("codex", "codex", "gpt-5", &server));
+    harness.lease(5);
+    let added = run(&harness, &["task", "add", "--agent", "codex", "One"]);
+    assert_eq!(added.code, 0, "{}", added.stderr);
+    let clock = SystemClock::new();
+    let mut first = worker(&harness, "1");
+    wait_until("no task waits", || waiting(&harness, 1) == 1);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    // It takes the task when the lease has expired.
+    let mut second = start(&harness, &["worker"]);
+    let calls = server.request_count();
+    let waits = |harness: &TaskHarness| {
+        let log = run(harness, &["task", "log", "1"]).stdout;
+        log.matches("waiting for quota until").count()
+    };
+    wait_until("the second worker does not wait", || waits(&harness) == 2);
+    assert!(
+        clock.elapsed() < Duration::from_secs(LIMIT_SECS),
+        "too slow"
+    );
+    assert_eq!(server.request_count(), calls, "the provider was called");
+    let is_completed = || {
+        let shown = json_of(run(&harness, &["task", "show", "1", "--json"]));
+        shown["task"]["status"] == "completed"
+    };
+    wait_until("the task is not completed", is_completed);
+    assert!(clock.elapsed() >= Duration::from_secs(LIMIT_SECS));
+    second.kill().unwrap();
+    second.wait().unwrap();
 }
 
 #[test]

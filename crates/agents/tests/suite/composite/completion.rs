@@ -3,8 +3,8 @@
 use futures::StreamExt;
 use serde_json::{Value, json};
 use windlass_agents::composite::{CompositeKind, CompositeProfile};
-use windlass_agents::model::{CompletionModel, completion_model};
-use windlass_core::{AgentHandle, TraceCollector, TraceNode};
+use windlass_agents::model::{CompletionContext, CompletionModel, completion_model};
+use windlass_core::{AgentHandle, TraceNode};
 use windlass_testkit::MockAgent;
 use windlass_wire::{ErrorKind, Message, ModelEvent, ModelRequest, ModelResponse, Part, Role};
 
@@ -22,9 +22,9 @@ fn prices() -> Value {
 }
 
 async fn answer(agent: &dyn CompletionModel) -> (Vec<ModelEvent>, Vec<TraceNode>) {
-    let nodes = TraceCollector::default();
-    let events = agent.complete_traced(request(), &nodes).collect().await;
-    (events, nodes.take())
+    let context = CompletionContext::default();
+    let events = agent.complete_in(request(), &context).collect().await;
+    (events, context.nodes.take())
 }
 
 #[tokio::test]
@@ -93,14 +93,14 @@ async fn dropped_response_records_cancelled_step() {
         CompositeProfile::new(CompositeKind::Single),
         vec![("a", fixture.handle())],
     );
-    let nodes = TraceCollector::default();
+    let context = CompletionContext::default();
     let mut events = agent
         .completion_model()
         .unwrap()
-        .complete_traced(request(), &nodes);
+        .complete_in(request(), &context);
     assert!(futures::poll!(events.next()).is_pending());
     drop(events);
-    let steps: Vec<String> = nodes.take().iter().map(describe).collect();
+    let steps: Vec<String> = context.nodes.take().iter().map(describe).collect();
     assert_eq!(steps, ["node a Cancelled"]);
 }
 

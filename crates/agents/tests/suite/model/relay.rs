@@ -2,8 +2,8 @@
 
 use futures::StreamExt;
 use serde_json::json;
-use windlass_agents::model::{CompletionModel, completion_model};
-use windlass_core::{SecretString, TraceCollector};
+use windlass_agents::model::{CompletionContext, CompletionModel, completion_model};
+use windlass_core::SecretString;
 use windlass_wire::{FunctionTool, ModelRequest, OutputFormat, Route, ToolDefinition};
 
 use super::super::harness::KEY;
@@ -49,16 +49,16 @@ fn response(api: Api) -> &'static str {
     }
 }
 
-async fn relayed(model: &dyn CompletionModel, api: Api, nodes: &TraceCollector) -> String {
-    received(model, request(path(api), true), nodes).await
+async fn relayed(model: &dyn CompletionModel, api: Api, context: &CompletionContext) -> String {
+    received(model, request(path(api), true), context).await
 }
 
 async fn received(
     model: &dyn CompletionModel,
     request: Box<ModelRequest>,
-    nodes: &TraceCollector,
+    context: &CompletionContext,
 ) -> String {
-    let Ok(call) = model.relay(request, nodes) else {
+    let Ok(call) = model.relay(request, context) else {
         panic!("the response is not relayed");
     };
     let items: Vec<_> = call.await.unwrap().collect().await;
@@ -75,9 +75,9 @@ async fn stream_is_relayed_and_its_usage_is_counted() {
     for api in Api::ALL {
         let server = CannedServer::start(vec![stream_response(response(api))]).await;
         let fixture = ModelFixture::new(api, server.url(), json!({})).await;
-        let nodes = TraceCollector::default();
-        assert_eq!(relayed(&fixture.agent, api, &nodes).await, response(api));
-        let usage = nodes.take()[0].total_usage();
+        let context = CompletionContext::default();
+        assert_eq!(relayed(&fixture.agent, api, &context).await, response(api));
+        let usage = context.nodes.take()[0].total_usage();
         assert_eq!((usage.input_tokens, usage.output_tokens), (7, 2), "{api:?}");
         assert!(server.seen()[0].contains("\"model\":\"m\""), "{api:?}");
     }
@@ -88,13 +88,13 @@ async fn p19_key_is_removed_from_a_relayed_stream() {
     let echo = format!("data: {{\"error\":{{\"message\":\"bad key {KEY}\"}}}}\n\n");
     let server = CannedServer::start(vec![stream_response(&echo)]).await;
     let fixture = ModelFixture::new(Api::Chat, server.url(), json!({})).await;
-    let nodes = TraceCollector::default();
-    let received = relayed(&fixture.agent, Api::Chat, &nodes).await;
+    let context = CompletionContext::default();
+    let received = relayed(&fixture.agent, Api::Chat, &context).await;
     assert!(
         received.contains("bad key") && !received.contains(KEY),
         "{received}"
     );
-    let trace = format!("{:?}", nodes.take());
+    let trace = format!("{:?}", context.nodes.take());
     assert!(trace.contains("bad key") && !trace.contains(KEY), "{trace}");
 }
 
@@ -102,8 +102,8 @@ async fn p19_key_is_removed_from_a_relayed_stream() {
 async fn response_that_must_be_read_is_not_relayed() {
     let fixture = ModelFixture::new(Api::Chat, "http://127.0.0.1:9", json!({})).await;
     let is_relayed = |request: Box<ModelRequest>| {
-        let nodes = TraceCollector::default();
-        fixture.agent.relay(request, &nodes).is_ok()
+        let context = CompletionContext::default();
+        fixture.agent.relay(request, &context).is_ok()
     };
     assert!(is_relayed(request(path(Api::Chat), true)));
     assert!(!is_relayed(request(path(Api::Messages), true)));
@@ -131,8 +131,8 @@ async fn p19_secret_is_masked_in_a_relayed_document_and_in_a_stream_that_splits_
     let secret = ("TOKEN".to_owned(), SecretString::from("canary-0123456789"));
     let masker = windlass_core::Masker::new([secret]);
     let model = completion_model(&fixture.handle().with_masker(masker)).unwrap();
-    let nodes = TraceCollector::default();
-    let streamed = received(&*model, request(path(Api::Chat), true), &nodes).await;
+    let context = CompletionContext::default();
+    let streamed = received(&*model, request(path(Api::Chat), true), &context).await;
     assert!(
         streamed.contains("it is ") && streamed.contains(", yes"),
         "{streamed}"
@@ -141,7 +141,7 @@ async fn p19_secret_is_masked_in_a_relayed_document_and_in_a_stream_that_splits_
     for part in ["canary", "01", "23456789"] {
         assert!(!streamed.contains(part), "{part} in {streamed}");
     }
-    let whole = received(&*model, request(path(Api::Chat), false), &nodes).await;
+    let whole = received(&*model, request(path(Api::Chat), false), &context).await;
     assert!(whole.starts_with("{\"choices\""), "{whole}");
     assert!(!whole.contains("canary"), "{whole}");
 }

@@ -1,22 +1,15 @@
 // The dependency graph of a goal: tasks as boxes with their status as text, dependencies as lines.
 
-import { h } from '../dom.js';
+import { h, svg } from '../dom.js';
 import { state } from '../store.js';
 import { agentName } from '../text.js';
 import { pill, statusPill } from '../widgets/common.js';
 import { linksTo, place } from './layout.js';
 
-const SVG = 'http://www.w3.org/2000/svg';
 const WIDTH = 216;
 const HEIGHT = 92;
 const GAP_X = 52;
 const GAP_Y = 18;
-
-function svg(tag, attributes) {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
-  return node;
-}
 
 function box({ task }, x, y) {
   return h('a', { class: 'graph-node', href: `#/tasks/${task.id}`, title: task.title, data: { status: task.status, landed: Boolean(task.landed), id: task.id }, vars: { x: `${x}px`, y: `${y}px` } },

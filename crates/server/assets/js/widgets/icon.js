@@ -1,5 +1,7 @@
 // The icons: stroke paths on a 24×24 grid.
 
+import { svg } from '../dom.js';
+
 const PATHS = {
   board: 'M4 5h4v14H4zM10 5h4v9h-4zM16 5h4v11h-4z',
   inbox: 'M4 13l2.5-8h11L20 13v6H4zM4 13h5l1.2 2.5h3.6L15 13h5',
@@ -43,15 +45,6 @@ const PATHS = {
   anchor: 'M12 7.5v13M12 7.5a2 2 0 1 0-.1 0M8.5 11h7M4.5 13.5c0 4 3.5 7 7.5 7s7.5-3 7.5-7',
 };
 
-const SVG = 'http://www.w3.org/2000/svg';
-
 export function icon(name) {
-  const svg = document.createElementNS(SVG, 'svg');
-  svg.setAttribute('viewBox', '0 0 24 24');
-  svg.setAttribute('class', 'icon');
-  svg.setAttribute('aria-hidden', 'true');
-  const path = document.createElementNS(SVG, 'path');
-  path.setAttribute('d', PATHS[name] ?? PATHS.list);
-  svg.append(path);
-  return svg;
+  return svg('svg', { viewBox: '0 0 24 24', class: 'icon', 'aria-hidden': 'true' }, svg('path', { d: PATHS[name] ?? PATHS.list }));
 }

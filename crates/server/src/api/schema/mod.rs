@@ -7,11 +7,13 @@
 )]
 
 mod event;
+mod model_call;
 mod record;
 mod review;
 mod task;
 
 pub(crate) use event::*;
+pub(crate) use model_call::*;
 pub(crate) use record::*;
 pub(crate) use review::*;
 pub(crate) use task::*;

@@ -7,6 +7,7 @@ mod plan;
 mod report;
 mod repository;
 mod run;
+mod saved;
 mod suite;
 
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use super::app::App;
 use super::exit::{CliError, Exit};
 use plan::{EvalAccess, EvalDir};
 use report::EvalReport;
+pub(super) use saved::saved_reports;
 use suite::{AgentChoice, Suite};
 
 #[derive(Debug, Args)]
@@ -83,7 +85,11 @@ impl Eval {
             let concurrency = self.concurrency.map_or(config, u32::from);
             run::run(app, &plan, catalog, concurrency).await?
         };
-        let report = EvalReport::read(&plan).await?;
+        let report = if self.report {
+            EvalReport::read(&plan).await?
+        } else {
+            saved::save(&plan).await?
+        };
         if self.json {
             app.console.value(&report)?;
         } else {

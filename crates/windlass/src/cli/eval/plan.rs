@@ -26,6 +26,8 @@ pub(super) enum EvalAccess {
 /// The directory of the evaluations of one file.
 pub(super) struct EvalDir {
     path: PathBuf,
+    /// The file of the evaluation, or the directory in which it runs.
+    file: String,
     lock: Option<File>,
 }
 
@@ -49,6 +51,8 @@ pub(super) struct EvalRepository {
 /// Everything that is to be done, stored.
 pub(super) struct EvalPlan {
     pub(super) dir: PathBuf,
+    /// The file of the evaluation, or the directory in which it runs.
+    pub(super) file: String,
     pub(super) store: Arc<dyn TaskStore>,
     pub(super) calls: Arc<dyn ModelCalls>,
     pub(super) repositories: Vec<EvalRepository>,
@@ -84,7 +88,12 @@ impl EvalDir {
             .collect();
         let path = state.join("eval").join(name);
         std::fs::create_dir_all(&path).map_err(failed)?;
-        let mut dir = Self { path, lock: None };
+        let file = key.display().to_string();
+        let mut dir = Self {
+            path,
+            file,
+            lock: None,
+        };
         if access == EvalAccess::Read {
             return Ok(dir);
         }
@@ -130,6 +139,7 @@ impl EvalDir {
         let source = user_repository(&app.inputs.cwd).ok();
         let mut plan = EvalPlan {
             dir: self.path.clone(),
+            file: self.file.clone(),
             store: opened.tasks,
             calls: opened.calls,
             repositories: Vec::new(),

@@ -71,10 +71,7 @@ impl CellResult {
 impl EvalReport {
     /// Reads the results from the store.
     pub(super) async fn read(plan: &EvalPlan) -> Result<Self, CliError> {
-        let by_task = UsageQuery {
-            by: UsageKey::Task,
-            since: None,
-        };
+        let by_task = UsageQuery::all(UsageKey::Task);
         let calls = plan.calls.usage_totals(by_task).await?;
         let calls: BTreeMap<String, UsageTotal> = calls
             .into_iter()

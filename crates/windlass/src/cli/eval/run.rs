@@ -12,6 +12,7 @@ use windlass_tasks::{Broadcast, EventFilter, TaskId, TaskStatus};
 use windlass_workspace::TestSettings;
 
 use super::plan::{EvalCell, EvalPlan};
+use super::saved;
 use crate::agent_catalog::AgentCatalog;
 use crate::cli::app::App;
 use crate::cli::console::QUIET;
@@ -153,6 +154,7 @@ async fn print_progress(app: &App<'_>, plan: &EvalPlan) -> CliError {
                     let line =
                         format!("{} · {} · {}: {status}", cell.agent, cell.task, cell.repeat);
                     app.console.progress(QUIET, &escape_line(&line));
+                    saved::save(plan).await?;
                 }
             }
         }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{RowKind, UsageRow};
+use windlass_tasks::UsageRow;
+
+use super::RowKind;
 
 /// Returns a heading and a line for each row.
 pub(super) fn lines(by: RowKind, rows: &[UsageRow]) -> Vec<String> {
