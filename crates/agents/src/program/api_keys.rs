@@ -3,6 +3,7 @@
 use windlass_core::{Error, Result, SecretString};
 
 use super::agent_program::AgentProgram;
+use crate::bridge::BridgeMode;
 use crate::{AgentContext, ProgramSettings};
 
 /// API keys by the variables that the agent reads.
@@ -33,6 +34,10 @@ pub(super) fn more_keys(
 ) -> Result<Vec<SecretString>> {
     const SETTING: &str = "more_api_key_envs";
     let variables = &settings.more_api_key_envs;
+    if !variables.is_empty() && settings.bridge == BridgeMode::Off {
+        let problem = "several accounts need the bridge: remove bridge = \"off\"";
+        return Err(Error::config(SETTING, problem));
+    }
     if !variables.is_empty() && settings.api_key_env.is_none() {
         let problem = "set api_key_env to the variable of the first account, too";
         return Err(Error::config(SETTING, problem));

@@ -53,6 +53,7 @@ impl ModelAccess {
         work: &WorkLabel,
     ) -> Result<Self> {
         let mut access = Self::direct(program, settings, context)?;
+        let more_keys = more_keys(settings, context)?;
         let upstream = match settings.bridge {
             BridgeMode::On => provider(program, settings, context, &access),
             BridgeMode::PassThrough => Some(access.use_login(program, settings, context)?),
@@ -70,7 +71,7 @@ impl ModelAccess {
             agent,
             upstream,
             keys,
-            more_keys: more_keys(settings, context)?,
+            more_keys,
             max_calls: settings.max_calls,
             own_login: access.login_hosts.is_some(),
             work: WorkLabel {
@@ -335,6 +336,23 @@ mod tests {
             config["bridge"] = json!("pass_through");
             let error = try_open(program, config, keys).await.unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn several_accounts_need_the_bridge_and_a_first_key() {
+        for (config, expected) in [
+            (
+                json!({ "bridge": "off", "api_key_env": "A" }),
+                "several accounts need the bridge",
+            ),
+            (json!({}), "set api_key_env to the variable"),
+        ] {
+            let mut config = config;
+            config["more_api_key_envs"] = json!(["B"]);
+            let error = try_open(&known::claude::PROGRAM, config, &["A", "B"]).await;
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
         }
     }
 

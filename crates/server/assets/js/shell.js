@@ -22,7 +22,7 @@ const NAV = [
   ['/agents', 'Agents', 'agents', 'a'],
   ['/traces', 'Traces', 'traces', 't'],
   ['/usage', 'Usage', 'usage', 'u'],
-  ['/evaluations', 'Evaluations', 'check', 'e'],
+  ['/evaluations', 'Eval', 'check', 'e'],
   ['/projects', 'Projects', 'folder', 'p'],
 ];
 

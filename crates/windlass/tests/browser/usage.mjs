@@ -58,6 +58,8 @@ await test(async ({ app, browser }) => {
   await agent.waitFor();
   assert((await agent.textContent()).includes('0 of 4'), await agent.textContent());
   assertEqual(await page.locator('.evaluation .results tbody tr').count(), 2, 'a row for each task');
+  const [range] = await agent.locator('.range').evaluateAll((bars) => bars.map((bar) => bar.getBoundingClientRect().width / bar.parentElement.getBoundingClientRect().width));
+  assert(range > 0.45 && range < 0.53, `the interval from 0 to 49 % is ${range} of the width`);
   await screenshot(page, 'evaluations');
 
   // Who sees one project only does not see what belongs to none.

@@ -8,11 +8,12 @@ import { emptyState, failure, loading, timeElement } from '../widgets/common.js'
 const REFRESH_MS = 5_000;
 
 const percent = (rate) => `${Math.round(rate * 100)} %`;
+const length = (rate) => `${rate * 100}%`;
 
 function agentRow(agent) {
   const [low, high] = agent.interval ?? [0, 0];
   const interval = agent.interval && h('span', { class: 'interval', role: 'img', 'aria-label': `between ${percent(low)} and ${percent(high)}` },
-    h('i', { class: 'range', vars: { x: percent(low), w: percent(high - low) } }), h('i', { class: 'rate', vars: { x: percent(agent.pass_rate) } }));
+    h('i', { class: 'range', vars: { x: length(low), w: length(high - low) } }), h('i', { class: 'rate', vars: { x: length(agent.pass_rate) } }));
   return h('tr', { data: { agent: agent.agent } },
     h('th', { scope: 'row' }, h('span', { class: 'truncate' }, agent.agent), interval),
     h('td', { class: 'num end' }, `${agent.passed} of ${agent.done}`),
