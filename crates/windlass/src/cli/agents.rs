@@ -17,12 +17,17 @@ use super::table::{self, Cell};
 use crate::config::{AgentConfig, Config};
 use crate::model_catalog::NOT_SERVED;
 
+/// What precedes the names of unused agents.
+pub(super) const NOT_READY: &str = "not installed or not set up";
 /// Maximum number of agents that are probed concurrently.
 const MAX_PARALLEL: usize = 4;
 
 #[derive(Debug, Args)]
 pub(super) struct Agents {
-    /// Print JSON
+    /// Also list agents that are neither configured nor ready, and what each is missing
+    #[arg(long)]
+    all: bool,
+    /// Print JSON: all agents
     #[arg(long)]
     json: bool,
 }
@@ -66,7 +71,9 @@ impl Agents {
             app.console.pretty_json(&rows)?;
             return Ok(Exit::Done);
         }
-        let cells: Vec<[Cell; 6]> = rows.iter().map(AgentRow::cells).collect();
+        let (shown, other): (Vec<_>, Vec<_>) =
+            rows.iter().partition(|row| self.all || !row.is_unused());
+        let cells: Vec<[Cell; 6]> = shown.into_iter().map(AgentRow::cells).collect();
         let heading = [
             "agent",
             "backend",
@@ -76,6 +83,13 @@ impl Agents {
             "capabilities",
         ];
         table::print(app.console, heading, &cells)?;
+        if !other.is_empty() {
+            let names: Vec<&str> = other.iter().map(|row| row.name.as_str()).collect();
+            app.console
+                .line(&format!("{NOT_READY}: {}", names.join(", ")))?;
+            app.console
+                .line("`windlass agents --all` says what each is missing")?;
+        }
         Ok(Exit::Done)
     }
 }
@@ -84,6 +98,11 @@ impl AgentRow {
     /// Returns `true` if the agent can be asked: it is installed, and no login is known to be missing.
     pub(super) fn is_usable(&self) -> bool {
         self.health == Health::Ok && self.login_hint.is_none()
+    }
+
+    /// Returns `true` if the agent is neither configured nor ready: the user probably does not have it.
+    pub(super) fn is_unused(&self) -> bool {
+        !self.configured && self.health != Health::Ok
     }
 
     /// Converts the row for the server's API.

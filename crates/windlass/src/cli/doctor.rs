@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use windlass_sandbox::{CommandSpec, Host, Mechanism, Profile, Sandbox};
 use windlass_tasks::Project;
 
-use super::agents::{self, Health};
+use super::agents::{self, Health, NOT_READY};
 use super::app::App;
 use super::console::{BAD, GOOD, WARNING};
 use super::exit::{CliError, Exit};
@@ -33,6 +33,8 @@ struct DoctorCheck {
     name: String,
     status: CheckStatus,
     detail: String,
+    /// The agent that is checked, if it is neither configured nor ready. The text only names it.
+    unused_agent: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -52,8 +54,21 @@ impl Doctor {
             let checks: Vec<Value> = checks.iter().map(DoctorCheck::to_json).collect();
             app.console.pretty_json(&checks)?;
         } else {
-            for check in &checks {
+            let (unused, shown): (Vec<_>, Vec<_>) = checks
+                .iter()
+                .partition(|check| check.unused_agent.is_some());
+            for check in shown {
                 show(app, check)?;
+            }
+            let unused = unused.into_iter();
+            let names: Vec<&str> = unused
+                .filter_map(|check| check.unused_agent.as_deref())
+                .collect();
+            if !names.is_empty() {
+                let names = names.join(", ");
+                app.console.line(&format!(
+                    "{NOT_READY}, and not needed: {names}; `windlass agents --all` says what each is missing"
+                ))?;
             }
         }
         let missing = checks
@@ -69,6 +84,7 @@ impl DoctorCheck {
             name,
             status,
             detail,
+            unused_agent: _,
         } = self;
         json!({
             "name": name, "status": status, "detail": detail,
@@ -150,7 +166,8 @@ async fn configuration(app: &App<'_>) -> Vec<DoctorCheck> {
     let rows = agents::rows(app).await.unwrap_or_default();
     for row in rows {
         let name = format!("agent {}", row.name);
-        checks.push(match (row.health, row.login_hint) {
+        let unused_agent = row.is_unused().then(|| row.name.clone());
+        let result = match (row.health, row.login_hint) {
             (Health::Ok, Some(hint)) => check(
                 &name,
                 CheckStatus::Warning,
@@ -164,10 +181,14 @@ async fn configuration(app: &App<'_>) -> Vec<DoctorCheck> {
                 check(&name, CheckStatus::Ok, detail)
             }
             // An agent that is not configured may be missing.
-            (Health::Problem(problem), _) if !row.configured => {
+            (Health::Problem(problem), _) if unused_agent.is_some() => {
                 check(&name, CheckStatus::Warning, problem)
             }
             (Health::Problem(problem), _) => check(&name, CheckStatus::Missing, problem),
+        };
+        checks.push(DoctorCheck {
+            unused_agent,
+            ..result
         });
     }
     checks
@@ -209,5 +230,6 @@ fn check(name: &str, status: CheckStatus, detail: String) -> DoctorCheck {
         name: name.to_owned(),
         status,
         detail,
+        unused_agent: None,
     }
 }

@@ -230,3 +230,24 @@ fn model_without_server_is_reported_as_problem() {
     let line = shown.lines().find(|line| line.starts_with("away")).unwrap();
     assert!(line.contains("  problem  http://127.0.0.1:1"), "{line}");
 }
+
+#[test]
+fn agents_that_are_not_used_are_only_named() {
+    let harness = Harness::new();
+    let path = harness.config(BUSY);
+    let config = ["--config", path.to_str().unwrap()];
+    let is_row = |line: &str| line.starts_with("goose");
+    let shown = harness.run(&["agents", config[0], config[1]]).stdout;
+    assert!(!shown.lines().any(is_row), "{shown}");
+    let mut lines = shown.lines();
+    let names = lines.find(|line| line.starts_with("not installed or not set up: "));
+    assert!(names.unwrap().contains(", goose, "), "{shown}");
+    assert!(shown.contains("`windlass agents --all`"), "{shown}");
+    let all = harness.run(&["agents", "--all", config[0], config[1]]).stdout;
+    assert!(all.lines().any(is_row), "{all}");
+    assert!(!all.contains("not set up:"), "{all}");
+    let doctor = harness.run(&["doctor", config[0], config[1]]).stdout;
+    assert!(!doctor.contains("agent goose"), "{doctor}");
+    assert!(doctor.contains("missing  agent away: "), "{doctor}");
+    assert!(doctor.contains(", goose, "), "{doctor}");
+}
