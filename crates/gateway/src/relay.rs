@@ -127,6 +127,11 @@ enum RelayStop {
 struct RelayBody {
     source: RelaySource,
     deadline: BoxFuture<'static, ()>,
+    stopped: BoxFuture<'static, ()>,
+    /// Wakes the body when nothing may have been sent for a while. One timer for many parts costs less than one for each.
+    quiet: BoxFuture<'static, ()>,
+    /// When the last part was sent.
+    last_sent: Duration,
     /// `None` after the end.
     request: Option<RelayedRequest>,
 }
@@ -136,13 +141,16 @@ impl RelayBody {
         Self {
             source: RelaySource::Waiting(call),
             deadline: request.state.clock.sleep(request.time_limit),
+            stopped: request.state.stopped.clone().cancelled_owned().boxed(),
+            quiet: request.state.clock.sleep(request.state.limits.quiet),
+            last_sent: request.state.clock.elapsed(),
             request: Some(request),
         }
     }
 
     /// Returns the next bytes; `None` at the end. The trace is finished by the caller.
     async fn next_bytes(&mut self) -> Option<Result<Bytes, ModelError>> {
-        let stopped = self.request.as_ref()?.state.stopped.clone();
+        self.request.as_ref()?;
         let stop = tokio::select! {
             biased;
             item = self.source.next() => match item? {
@@ -150,7 +158,7 @@ impl RelayBody {
                 Err(error) => RelayStop::Failed(error),
             },
             () = &mut self.deadline => RelayStop::TimeLimit,
-            () = stopped.cancelled() => RelayStop::ShuttingDown,
+            () = &mut self.stopped => RelayStop::ShuttingDown,
         };
         let request = self.request.as_ref()?;
         Some(Err(match stop {
@@ -168,13 +176,8 @@ impl RelayBody {
 
     /// Returns the next part of a streamed body.
     async fn next(mut self) -> Option<(io::Result<Bytes>, Self)> {
-        let state = &self.request.as_ref()?.state;
-        let quiet = state.clock.sleep(state.limits.quiet);
-        let item = tokio::select! {
-            biased;
-            item = self.next_bytes() => item,
-            () = quiet => Some(Ok(Bytes::new())),
-        };
+        let item = self.next_or_quiet().await;
+        self.last_sent = self.request.as_ref()?.state.clock.elapsed();
         let request = self.request.as_mut()?;
         let bytes = match item {
             Some(Ok(bytes)) if bytes.is_empty() => request.writer.keep_alive().into(),
@@ -192,6 +195,28 @@ impl RelayBody {
             }
         };
         Some((Ok(bytes), self))
+    }
+
+    /// Returns the next bytes, or none after some time without them.
+    async fn next_or_quiet(&mut self) -> Option<Result<Bytes, ModelError>> {
+        let state = Arc::clone(&self.request.as_ref()?.state);
+        let limit = state.limits.quiet;
+        let mut quiet = std::mem::replace(&mut self.quiet, std::future::pending().boxed());
+        let item = loop {
+            tokio::select! {
+                biased;
+                item = self.next_bytes() => break item,
+                () = &mut quiet => {}
+            }
+            let since = state.clock.elapsed().saturating_sub(self.last_sent);
+            let rest = limit.saturating_sub(since);
+            quiet = state.clock.sleep(if rest.is_zero() { limit } else { rest });
+            if rest.is_zero() {
+                break Some(Ok(Bytes::new()));
+            }
+        };
+        self.quiet = quiet;
+        item
     }
 
     /// Saves the trace, with this error or that of the model.

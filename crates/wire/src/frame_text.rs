@@ -1,6 +1,8 @@
 //! The texts of a stream that arrive in parts: read from its frames, and replaced in them. A frame without such a text, or
 //! whose text is not replaced, keeps its bytes.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::relay::{frame_end, sse_fields};
@@ -46,7 +48,7 @@ pub fn frame_parts(dialect: Dialect, frame: &[u8]) -> Vec<FramePart> {
     };
     let parts = pointers(dialect, &value).into_iter();
     let part = |(channel, pointer): (TextChannel, String)| {
-        let text = value.pointer(&pointer)?.as_str()?.to_owned();
+        let text = find(&value, &pointer)?.as_str()?.to_owned();
         (!text.is_empty()).then_some(FramePart {
             channel,
             text,
@@ -54,6 +56,37 @@ pub fn frame_parts(dialect: Dialect, frame: &[u8]) -> Vec<FramePart> {
         })
     };
     parts.filter_map(part).collect()
+}
+
+/// Finds a value. The names in our pointers have no escapes, which `Value::pointer` would replace in each.
+fn find<'v>(value: &'v Value, pointer: &str) -> Option<&'v Value> {
+    let mut names = pointer.split('/').skip(1);
+    names.try_fold(value, |value, name| match value {
+        Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+        value => value.get(name),
+    })
+}
+
+/// Returns `true` if `check` holds for the value of each string in the data of a frame. Returns `false` if the strings have
+/// escapes, which are not decoded.
+pub fn all_strings(dialect: Dialect, frame: &[u8], check: impl Fn(&[u8]) -> bool) -> bool {
+    let Some(data) = frame_data(dialect, frame) else {
+        return true;
+    };
+    if memchr::memchr(b'\\', &data).is_some() {
+        return false;
+    }
+    let mut quotes = memchr::memchr_iter(b'"', &data);
+    while let Some(start) = quotes.next() {
+        let Some(end) = quotes.next() else {
+            return false;
+        };
+        let is_name = data[end + 1..].trim_ascii_start().first() == Some(&b':');
+        if !is_name && !check(&data[start + 1..end]) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Returns the frame with other texts in these parts.
@@ -101,9 +134,13 @@ pub fn ends_texts(dialect: Dialect, frame: &[u8]) -> bool {
 }
 
 fn frame_value(dialect: Dialect, frame: &[u8]) -> Option<Value> {
+    json::parse(&frame_data(dialect, frame)?).ok()
+}
+
+fn frame_data(dialect: Dialect, frame: &[u8]) -> Option<Cow<'_, [u8]>> {
     match dialect.framing() {
-        Framing::Lines => json::parse(frame.trim_ascii()).ok(),
-        _ => json::parse(&sse_fields(frame).1?).ok(),
+        Framing::Lines => Some(Cow::Borrowed(frame.trim_ascii())),
+        _ => sse_fields(frame).1,
     }
 }
 

@@ -108,7 +108,7 @@ pub use error::{ErrorKind, ModelError, WireError};
 pub use event::{ModelEvent, StopReason, TokenUsage};
 pub use frame::{Framing, MAX_EVENT_BYTES};
 pub use frame_text::{
-    FramePart, TextChannel, ends_texts, frame_parts, replace_parts, split_frames,
+    FramePart, TextChannel, all_strings, ends_texts, frame_parts, replace_parts, split_frames,
 };
 pub use json::MAX_DEPTH;
 pub use message::{Image, ImageSource, Message, Part, Reasoning, Role, Text, ToolResult};

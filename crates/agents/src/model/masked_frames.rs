@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use windlass_core::Masker;
 use windlass_core::mask::MaskedChunks;
 use windlass_wire::{
-    Dialect, FramePart, TextChannel, ends_texts, frame_parts, replace_parts, split_frames,
+    Dialect, FramePart, TextChannel, all_strings, ends_texts, frame_parts, replace_parts,
+    split_frames,
 };
 
 /// Masks the frames of one response.
@@ -59,7 +60,20 @@ impl MaskedFrames {
         out
     }
 
+    /// Returns `true` if no text is held back, and this frame neither has a secret nor may begin one. Most frames do not need to
+    /// be parsed.
+    fn is_clean(&self, frame: &[u8]) -> bool {
+        self.held.is_empty()
+            && self.open.is_empty()
+            && self.masker.is_clean(frame)
+            && all_strings(self.dialect, frame, |text| !self.masker.is_open(text))
+    }
+
     fn push_frame(&mut self, frame: &[u8], out: &mut Vec<u8>) {
+        if self.is_clean(frame) {
+            out.extend_from_slice(frame);
+            return;
+        }
         let parts = frame_parts(self.dialect, frame);
         // The parts of calls may be interleaved; text and reasoning end each other, and both end calls.
         let has_prose = parts.iter().any(|part| !part.channel.is_call);
@@ -218,6 +232,26 @@ mod tests {
         let all = sent.concat();
         assert!(!all.contains("23456789"), "{all}");
         assert_eq!(all.matches("[masked:KEY]").count(), 2, "{all}");
+    }
+
+    #[test]
+    fn p19_secret_whose_beginning_looks_like_something_else_is_masked() {
+        // A comment with a quote, escapes, a name in front, and data in several lines.
+        for first in [
+            ": \"\n: x\n",
+            "event: \"\n",
+            "data: {\"a\": \"\\u0063\",\ndata:",
+        ] {
+            let json = r#"{"choices":[{"delta":{"content":"see canary-01"}}]}"#;
+            let json = match first.starts_with("data") {
+                true => json.replacen('{', "", 1),
+                false => format!("data: {json}"),
+            };
+            let sent = masked(&[format!("{first}{json}\n\n"), frame("23456789!")]);
+            let all = sent.concat();
+            assert!(all.contains("see [masked:KEY]!"), "{first}: {all}");
+            assert!(!all.contains("canary"), "{first}: {all}");
+        }
     }
 
     #[test]

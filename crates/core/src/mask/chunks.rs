@@ -25,7 +25,7 @@ impl MaskedChunks {
     /// Returns the masked text that can be sent now.
     pub fn push(&mut self, chunk: &str) -> String {
         self.held.push_str(chunk);
-        let open = self.masker.open_tail(&self.held);
+        let open = self.masker.open_tail(self.held.as_bytes());
         let end = self.masker.match_across(&self.held, open).unwrap_or(open);
         let rest = self.held.split_off(end);
         let ready = std::mem::replace(&mut self.held, rest);

@@ -44,6 +44,8 @@ struct SecretPatterns {
     max_len: usize,
     /// Which bytes a form starts with.
     first_bytes: [bool; 256],
+    /// Which pairs of bytes a form starts with, a bit for each: most text is passed over by this alone.
+    first_pairs: Vec<u64>,
 }
 
 impl fmt::Debug for Masker {
@@ -77,8 +79,13 @@ impl Masker {
             .build(&sorted);
         let automaton = automaton.ok().filter(|_| !sorted.is_empty());
         let mut first_bytes = [false; 256];
-        for first in sorted.iter().filter_map(|form| form.bytes().next()) {
-            first_bytes[usize::from(first)] = true;
+        let mut first_pairs = vec![0; 1 << 10];
+        for form in &sorted {
+            if let [first, second, ..] = *form.as_bytes() {
+                first_bytes[usize::from(first)] = true;
+                let (word, bit) = pair_bit(first, second);
+                first_pairs[word] |= bit;
+            }
         }
         Self {
             patterns: automaton.map(|automaton| {
@@ -88,6 +95,7 @@ impl Masker {
                     max_len: sorted.iter().map(String::len).max().unwrap_or(0),
                     sorted,
                     first_bytes,
+                    first_pairs,
                 })
             }),
         }
@@ -155,18 +163,26 @@ impl Masker {
         }
     }
 
-    /// Returns the start of the longest tail of the text that may be the beginning of a secret.
-    fn open_tail(&self, text: &str) -> usize {
+    /// Returns `true` if no secret is in these bytes.
+    pub fn is_clean(&self, bytes: &[u8]) -> bool {
+        let patterns = self.patterns.as_ref();
+        patterns.is_none_or(|patterns| !patterns.automaton.is_match(bytes))
+    }
+
+    /// Returns `true` if the text ends with what may be the beginning of a secret.
+    pub fn is_open(&self, text: &[u8]) -> bool {
+        self.open_tail(text) < text.len()
+    }
+
+    /// Returns the start of the longest tail of the text that may be the beginning of a secret. It is not within a
+    /// character, because no form starts there.
+    fn open_tail(&self, text: &[u8]) -> usize {
         let Some(patterns) = &self.patterns else {
             return text.len();
         };
         let first = text.len().saturating_sub(patterns.max_len - 1);
-        let bytes = &text.as_bytes()[first..];
-        let starts_form = |(_, byte): &(usize, &u8)| patterns.first_bytes[usize::from(**byte)];
-        let starts = bytes.iter().enumerate().filter(starts_form);
-        let mut starts = starts.map(|(at, _)| first + at);
-        // The first byte of a form is not within a character.
-        let open = starts.find(|at| patterns.has_longer(&text[*at..]));
+        let mut tails = (first..text.len()).filter(|at| patterns.may_start(&text[*at..]));
+        let open = tails.find(|at| patterns.has_longer(&text[*at..]));
         open.unwrap_or(text.len())
     }
 
@@ -180,13 +196,30 @@ impl Masker {
 }
 
 impl SecretPatterns {
-    /// Returns `true` if a form starts with this text and is longer.
-    fn has_longer(&self, text: &str) -> bool {
-        let next = self.sorted.partition_point(|form| form.as_str() <= text);
-        self.sorted
-            .get(next)
-            .is_some_and(|form| form.starts_with(text))
+    /// Returns `false` if no form starts like this text.
+    fn may_start(&self, text: &[u8]) -> bool {
+        match *text {
+            [first, second, ..] => {
+                let (word, bit) = pair_bit(first, second);
+                self.first_pairs[word] & bit != 0
+            }
+            [first] => self.first_bytes[usize::from(first)],
+            [] => false,
+        }
     }
+
+    /// Returns `true` if a form starts with this text and is longer.
+    fn has_longer(&self, text: &[u8]) -> bool {
+        let next = self.sorted.partition_point(|form| form.as_bytes() <= text);
+        let next = self.sorted.get(next);
+        next.is_some_and(|form| form.as_bytes().starts_with(text))
+    }
+}
+
+/// Returns the word and the bit of a pair of bytes.
+fn pair_bit(first: u8, second: u8) -> (usize, u64) {
+    let pair = usize::from(first) << 8 | usize::from(second);
+    (pair / 64, 1 << (pair % 64))
 }
 
 /// Returns the name with only letters, digits and underscores, so that it is the same in every encoding.
