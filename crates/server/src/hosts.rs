@@ -2,6 +2,9 @@
 //! address, but it cannot use our name.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use crate::tls::Certificate;
 
 /// The allowed host names of one server.
 #[derive(Debug, Clone)]
@@ -9,14 +12,26 @@ pub(crate) struct AllowedHosts {
     listen: SocketAddr,
     /// Additional allowed hosts, such as that of a proxy.
     extra: Vec<String>,
+    /// The certificate, if connections are encrypted. Its names are the server's own.
+    certificate: Option<Arc<Certificate>>,
 }
 
 impl AllowedHosts {
-    pub(crate) fn new(listen: SocketAddr, extra: &[String]) -> Self {
+    pub(crate) fn new(
+        listen: SocketAddr,
+        extra: &[String],
+        certificate: Option<Arc<Certificate>>,
+    ) -> Self {
         Self {
             listen,
             extra: extra.iter().map(|host| host.to_ascii_lowercase()).collect(),
+            certificate,
         }
+    }
+
+    /// Returns `true` if the server encrypts its connections itself.
+    pub(crate) fn are_encrypted(&self) -> bool {
+        self.certificate.is_some()
     }
 
     /// Returns `true` if the `Host` header is allowed.
@@ -29,8 +44,12 @@ impl AllowedHosts {
         let Some((scheme, authority)) = origin.split_once("://") else {
             return false;
         };
-        // Only a proxy in front of the server has a certificate.
-        let scheme_allowed = scheme == "http" || (scheme == "https" && self.is_extra(host));
+        let scheme_allowed = match scheme {
+            "https" => self.are_encrypted() || self.is_extra(host),
+            // Without a certificate of the server, a proxy in front of it may have one, or not.
+            "http" => !self.are_encrypted(),
+            _ => false,
+        };
         scheme_allowed && authority.eq_ignore_ascii_case(host)
     }
 
@@ -44,6 +63,7 @@ impl AllowedHosts {
         let (name, port) = match host.rsplit_once(':') {
             // The colons of an IPv6 address in brackets are part of the address.
             Some((name, port)) if !port.ends_with(']') => (name, parse_port(port)),
+            _ if self.are_encrypted() => (host, Some(443)),
             _ => (host, Some(80)),
         };
         if port != Some(self.listen.port()) {
@@ -59,6 +79,11 @@ impl AllowedHosts {
             Some(six) => six.parse().ok().filter(IpAddr::is_ipv6),
             None => name.parse().ok().filter(IpAddr::is_ipv4),
         };
+        // Nobody else has a certificate for these names, so no page of another can use them.
+        let certificate = self.certificate.as_ref();
+        if certificate.is_some_and(|certificate| certificate.covers(bare.unwrap_or(name))) {
+            return true;
+        }
         // A numeric address cannot be taken over by another page.
         ip.is_some_and(|ip| {
             ip.is_loopback() || ip == self.listen.ip() || self.listen.ip().is_unspecified()
@@ -79,7 +104,7 @@ mod tests {
     #[test]
     fn p22_only_own_hosts_are_allowed() {
         let check = |listen: &str, host: &str, allowed: bool| {
-            let hosts = AllowedHosts::new(listen.parse().unwrap(), &["box.example".to_owned()]);
+            let hosts = AllowedHosts::new(listen.parse().unwrap(), &["box.example".to_owned()], None);
             assert_eq!(hosts.allows(host), allowed, "{host} at {listen}");
         };
         for own in [
@@ -129,6 +154,7 @@ mod tests {
         let hosts = AllowedHosts::new(
             "127.0.0.1:7420".parse().unwrap(),
             &["box.example".to_owned()],
+            None,
         );
         let check = |origin: &str, host: &str, expected: bool| {
             assert_eq!(

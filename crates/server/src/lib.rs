@@ -6,8 +6,7 @@
 //!
 //! [`McpStdioServer`] serves the same operations to an MCP client on a pair of pipes.
 //!
-//! Not part of this crate: git and agents, which are delegated to [`HostOps`], and encryption, which needs a
-//! proxy.
+//! Not part of this crate: git and agents, which are delegated to [`HostOps`].
 
 mod access;
 mod api;
@@ -31,6 +30,7 @@ mod monitor;
 mod ring;
 mod server;
 mod state;
+mod tls;
 mod token;
 mod trace_sink;
 mod trace_summary;
@@ -45,6 +45,7 @@ pub use host_ops::{
 pub use limits::ServerLimits;
 pub use mcp::{McpAccess, McpServerError, McpStdioServer};
 pub use server::{RunningServer, Server, ServerError};
+pub use tls::{TlsError, TlsFiles};
 pub use token::Token;
 pub use trace_sink::StoreTraceSink;
 pub use trace_summary::TraceSummary;

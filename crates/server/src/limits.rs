@@ -35,6 +35,8 @@ pub struct ServerLimits {
     pub frames: u32,
     /// How long a stop waits for active requests.
     pub grace: Duration,
+    /// How often the server looks whether the files of its certificate have changed.
+    pub certificate_check: Duration,
 }
 
 impl Default for ServerLimits {
@@ -54,6 +56,7 @@ impl Default for ServerLimits {
             frame_bytes: 16 << 10,
             frames: 200,
             grace: Duration::from_secs(5),
+            certificate_check: Duration::from_secs(30),
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -14,12 +15,14 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rustix::net::sockopt;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::connections::{ConnectionSlot, Connections};
 use crate::limits::ServerLimits;
+use crate::tls::Handshakes;
 
 /// How many connections the system accepts before the server does.
 const BACKLOG: u32 = 4096;
@@ -56,31 +59,30 @@ pub(crate) fn bind(listen: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
+/// What all connections of a server have in common.
+#[derive(Debug, Clone)]
+pub(crate) struct Serving {
+    pub(crate) router: Router,
+    pub(crate) limits: ServerLimits,
+    pub(crate) stop: ShutdownSignals,
+    /// `None` if connections are not encrypted.
+    pub(crate) handshakes: Option<Arc<Handshakes>>,
+}
+
 /// Accepts connections until the shutdown starts. It never waits for a connection to end: the next one in the
 /// queue may be that of an authenticated client.
-pub(crate) async fn accept(
-    listener: TcpListener,
-    router: Router,
-    limits: ServerLimits,
-    stop: ShutdownSignals,
-    busy: mpsc::Sender<()>,
-) {
-    let connections = Connections::new(limits.connections);
+pub(crate) async fn accept(listener: TcpListener, serving: Serving, busy: mpsc::Sender<()>) {
+    let connections = Connections::new(serving.limits.connections);
     loop {
         let accepted = tokio::select! {
-            () = stop.graceful.cancelled() => return,
+            () = serving.stop.graceful.cancelled() => return,
             accepted = listener.accept() => accepted,
         };
         match accepted {
             Ok((stream, address)) => {
                 let slot = connections.add(address.ip(), busy.clone());
-                tokio::spawn(serve(
-                    stream,
-                    router.clone(),
-                    limits.clone(),
-                    stop.clone(),
-                    (slot, ClientAddress(address.ip())),
-                ));
+                let address = ClientAddress(address.ip());
+                tokio::spawn(serving.clone().serve(stream, slot, address));
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept connection");
@@ -91,47 +93,65 @@ pub(crate) async fn accept(
     }
 }
 
-async fn serve(
-    stream: TcpStream,
-    router: Router,
-    limits: ServerLimits,
-    stop: ShutdownSignals,
-    (slot, address): (ConnectionSlot, ClientAddress),
-) {
-    // Small chunks must not wait until the client acknowledges the previous ones.
-    let _ = stream.set_nodelay(true);
-    // A client that stops reading must not keep a response open.
-    let _ = sockopt::set_tcp_user_timeout(&stream, CLIENT_TIMEOUT_MS);
-    let router = TowerToHyperService::new(router);
-    let request_slot = slot.clone();
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(request_slot.clone());
-        request.extensions_mut().insert(address);
-        router.call(request)
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head_time)
-        .max_headers(limits.headers)
-        .max_buf_size(limits.head_bytes)
-        .serve_connection(TokioIo::new(stream), service)
-        .with_upgrades();
-    tokio::pin!(connection);
-    let mut stopping = false;
-    loop {
-        tokio::select! {
-            ended = connection.as_mut() => {
-                if let Err(error) = ended {
-                    tracing::debug!(%error, "connection failed");
-                }
-                return;
-            }
-            () = stop.graceful.cancelled(), if !stopping => {
-                stopping = true;
-                connection.as_mut().graceful_shutdown();
-            }
+impl Serving {
+    async fn serve(self, stream: TcpStream, slot: ConnectionSlot, address: ClientAddress) {
+        // Small chunks must not wait until the client acknowledges the previous ones.
+        let _ = stream.set_nodelay(true);
+        // A client that stops reading must not keep a response open.
+        let _ = sockopt::set_tcp_user_timeout(&stream, CLIENT_TIMEOUT_MS);
+        let Some(handshakes) = self.handshakes.clone() else {
+            return self.serve_http(stream, slot, address).await;
+        };
+        // A client that does not complete its handshake counts like one that does not complete its request.
+        let handshake = tokio::time::timeout(self.limits.head_time, handshakes.accept(stream));
+        let accepted = tokio::select! {
+            accepted = handshake => accepted,
             () = slot.closed() => return,
-            () = stop.immediate.cancelled() => return,
+            () = self.stop.graceful.cancelled() => return,
+        };
+        match accepted {
+            Ok(Ok(stream)) => self.serve_http(stream, slot, address).await,
+            Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
+            Err(_) => tracing::debug!("TLS handshake timed out"),
+        }
+    }
+
+    /// Serves the requests of a connection.
+    async fn serve_http<S>(self, stream: S, slot: ConnectionSlot, address: ClientAddress)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let router = TowerToHyperService::new(self.router);
+        let request_slot = slot.clone();
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(request_slot.clone());
+            request.extensions_mut().insert(address);
+            router.call(request)
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.limits.head_time)
+            .max_headers(self.limits.headers)
+            .max_buf_size(self.limits.head_bytes)
+            .serve_connection(TokioIo::new(stream), service)
+            .with_upgrades();
+        tokio::pin!(connection);
+        let mut stopping = false;
+        loop {
+            tokio::select! {
+                ended = connection.as_mut() => {
+                    if let Err(error) = ended {
+                        tracing::debug!(%error, "connection failed");
+                    }
+                    return;
+                }
+                () = self.stop.graceful.cancelled(), if !stopping => {
+                    stopping = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+                () = slot.closed() => return,
+                () = self.stop.immediate.cancelled() => return,
+            }
         }
     }
 }

@@ -22,10 +22,11 @@ use crate::call_slots::CallSlots;
 use crate::host_ops::HostOps;
 use crate::hosts::AllowedHosts;
 use crate::limits::ServerLimits;
-use crate::listen::{self, ShutdownSignals};
+use crate::listen::{self, Serving, ShutdownSignals};
 use crate::metrics::ServerMetrics;
 use crate::ring::Ring;
 use crate::state::{AppState, AppStateInner};
+use crate::tls::{Tls, TlsError, TlsFiles};
 use crate::token::Token;
 use crate::{api, assets, guard, mcp, monitor, ws};
 
@@ -50,6 +51,7 @@ pub struct Server {
     agent_api: Option<AgentApi>,
     calls: Option<Arc<dyn ModelCalls>>,
     non_loopback: bool,
+    tls: Option<TlsFiles>,
 }
 
 /// Error when a server cannot start.
@@ -58,7 +60,7 @@ pub struct Server {
 pub enum ServerError {
     /// The address is not a loopback address.
     #[error(
-        "{listen} is not a loopback address, and connections are not encrypted: use 127.0.0.1 or [::1]"
+        "{listen} is not a loopback address, and connections are not encrypted: use 127.0.0.1 or [::1], or a certificate"
     )]
     NotLoopback {
         /// The address.
@@ -80,6 +82,9 @@ pub enum ServerError {
         /// The operating system's error.
         source: std::io::Error,
     },
+    /// The certificate or its key cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -107,6 +112,7 @@ impl Server {
             agent_api: None,
             calls: None,
             non_loopback: false,
+            tls: None,
         }
     }
 
@@ -166,15 +172,24 @@ impl Server {
         self
     }
 
+    /// Encrypts connections with the certificate in these files. They are read again when they change.
+    #[must_use]
+    pub fn with_tls(mut self, files: TlsFiles) -> Self {
+        self.tls = Some(files);
+        self
+    }
+
     /// Starts serving on this address. Port 0 selects a free port.
     ///
     /// # Errors
     ///
-    /// Fails if the address is not a loopback address or is in use, or if the store cannot be read.
-    pub async fn listen(self, listen: SocketAddr) -> Result<RunningServer, ServerError> {
-        if !listen.ip().is_loopback() && !self.non_loopback {
+    /// Fails if the address is not a loopback address and connections are not encrypted, if it is in use, if the
+    /// certificate cannot be used, or if the store cannot be read.
+    pub async fn listen(mut self, listen: SocketAddr) -> Result<RunningServer, ServerError> {
+        if !listen.ip().is_loopback() && !self.non_loopback && self.tls.is_none() {
             return Err(ServerError::NotLoopback { listen });
         }
+        let tls = self.tls.take().map(Tls::read).transpose()?;
         let bind = |source: std::io::Error| match source.kind() {
             std::io::ErrorKind::AddrInUse => ServerError::AddressInUse { listen },
             _ => ServerError::Bind { listen, source },
@@ -187,15 +202,48 @@ impl Server {
             .await?;
         let stop = ShutdownSignals::default();
         let (busy, done) = mpsc::channel(1);
-        let limits = self.limits.clone();
+        let (limits, agent_api) = (self.limits.clone(), self.agent_api.take());
+        let certificate = tls.as_ref().map(|tls| Arc::clone(&tls.certificate));
+        let hosts = AllowedHosts::new(addr, &self.hosts, certificate.clone());
+        let state = self.into_state(hosts, last, &stop);
+        let pump = tokio::spawn(ws::pump(state.clone()));
+        let serving = Serving {
+            router: router(&state, agent_api.as_ref()),
+            limits: limits.clone(),
+            stop: stop.clone(),
+            handshakes: tls.map(|tls| tls.handshakes),
+        };
+        let accepting = tokio::spawn(listen::accept(listener, serving, busy));
+        let url = match &certificate {
+            Some(certificate) => format!("https://{}", certificate.host(addr)),
+            None => format!("http://{addr}"),
+        };
+        if let Some(certificate) = certificate {
+            let stop = stop.graceful.clone();
+            tokio::spawn(certificate.follow(limits.certificate_check, stop));
+        }
+        Ok(RunningServer {
+            addr,
+            url,
+            stop,
+            done,
+            limits,
+            agent_api,
+            accepting,
+            pump,
+        })
+    }
+
+    /// Returns the state of a server with these hosts, for events after the last one.
+    fn into_state(self, hosts: AllowedHosts, last: u64, stop: &ShutdownSignals) -> AppState {
         let prefix = format!("{:x}", self.clock.now().0 & 0xffff_ffff);
-        let state = AppState::new(AppStateInner {
-            hosts: AllowedHosts::new(addr, &self.hosts),
+        AppState::new(AppStateInner {
+            hosts,
             metrics: ServerMetrics::default(),
             auditor: Auditor::new(Arc::clone(&self.access)),
             authenticator: Authenticator::new(self.token, self.access),
             started: self.clock.now(),
-            ring: Ring::new(last, &limits),
+            ring: Ring::new(last, &self.limits),
             store_readers: Semaphore::new(MAX_STORE_READERS),
             highlighters: Semaphore::new(MAX_HIGHLIGHTERS),
             agents: Arc::new(AgentList::new(Arc::clone(&self.clock))),
@@ -210,18 +258,6 @@ impl Server {
             limits: self.limits,
             project: self.project,
             worker: self.worker,
-        });
-        let pump = tokio::spawn(ws::pump(state.clone()));
-        let router = router(&state, self.agent_api.as_ref());
-        let accepting = listen::accept(listener, router, limits.clone(), stop.clone(), busy);
-        Ok(RunningServer {
-            addr,
-            stop,
-            done,
-            limits,
-            agent_api: self.agent_api,
-            accepting: tokio::spawn(accepting),
-            pump,
         })
     }
 }
@@ -252,6 +288,7 @@ fn router(state: &AppState, agent_api: Option<&AgentApi>) -> Router {
 #[derive(Debug)]
 pub struct RunningServer {
     addr: SocketAddr,
+    url: String,
     stop: ShutdownSignals,
     done: mpsc::Receiver<()>,
     limits: ServerLimits,
@@ -266,9 +303,9 @@ impl RunningServer {
         self.addr
     }
 
-    /// Returns the URL of the dashboard.
-    pub fn url(&self) -> String {
-        format!("http://{}", self.addr)
+    /// Returns the URL of the dashboard. With a certificate, it has a name of the certificate.
+    pub fn url(&self) -> &str {
+        &self.url
     }
 
     /// Starts the shutdown: no new connections are accepted, and WebSockets are closed. [`stop`](Self::stop)

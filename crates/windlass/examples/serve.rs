@@ -126,7 +126,7 @@ async fn run() -> anyhow::Result<()> {
     .listen("127.0.0.1:0".parse()?)
     .await?;
 
-    let answer = ask(&server.url(), token).await;
+    let answer = ask(server.url(), token).await;
     server.stop().await;
     let answer = answer?;
     writeln!(std::io::stdout(), "{answer}")?;

@@ -84,13 +84,13 @@ pub(super) async fn login(
     let session = BrowserSession {
         hash: secret_hash(cookie).unwrap_or_default(),
         token_hash,
-        host: host.clone(),
+        host,
     };
     authenticator
         .store()
         .open_session(session, LIFETIME)
         .await?;
-    Ok(with_cookie(&host, cookie, LIFETIME))
+    Ok(with_cookie(&state, &headers, cookie, LIFETIME))
 }
 
 /// Ends the session and deletes its cookie.
@@ -104,7 +104,7 @@ pub(super) async fn logout(
         state.authenticator.store().close_session(hash).await?;
         state.authenticator.forget().await;
     }
-    Ok(with_cookie(&host(&headers), "", Duration::ZERO))
+    Ok(with_cookie(&state, &headers, "", Duration::ZERO))
 }
 
 /// Returns the host of a request, which the guard has checked.
@@ -114,8 +114,14 @@ fn host(headers: &HeaderMap) -> String {
     host.unwrap_or_default().to_ascii_lowercase()
 }
 
-fn with_cookie(host: &str, value: &str, lifetime: Duration) -> Response {
-    let (name, seconds) = (cookie_name(host), lifetime.as_secs());
-    let cookie = format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}");
+fn with_cookie(state: &AppState, headers: &HeaderMap, value: &str, lifetime: Duration) -> Response {
+    let (name, seconds) = (cookie_name(&host(headers)), lifetime.as_secs());
+    // The guard has checked the origin: with https, the page came from this server or from a proxy in front of it.
+    let origin = headers.get(header::ORIGIN);
+    let is_encrypted = state.hosts.are_encrypted()
+        || origin.is_some_and(|origin| origin.as_bytes().starts_with(b"https://"));
+    let secure = if is_encrypted { "; Secure" } else { "" };
+    let cookie =
+        format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}{secure}");
     (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()
 }

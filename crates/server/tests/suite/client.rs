@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use serde_json::Value;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// A response.
@@ -38,7 +38,15 @@ impl Response {
 
 /// Sends bytes and reads until the server closes the connection or has responded with an upgrade.
 pub(crate) async fn raw(addr: SocketAddr, request: &[u8]) -> Option<Response> {
-    let mut stream = TcpStream::connect(addr).await.unwrap();
+    let stream = TcpStream::connect(addr).await.unwrap();
+    exchange(stream, request).await
+}
+
+/// Sends bytes on a connection, and reads the response.
+pub(crate) async fn exchange(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    request: &[u8],
+) -> Option<Response> {
     // The server may respond and close before it has read everything.
     let _ = stream.write_all(request).await;
     let mut bytes = Vec::new();

@@ -3,6 +3,7 @@
 mod access;
 mod api;
 mod audit;
+mod certificates;
 mod client;
 mod faults;
 mod flood;
@@ -19,5 +20,6 @@ mod reviews;
 mod session;
 mod stop;
 mod store;
+mod tls;
 mod workers;
 mod ws;

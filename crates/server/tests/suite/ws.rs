@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
@@ -17,11 +17,11 @@ use super::harness::{Harness, serve};
 use super::store::Fault;
 
 /// One subscriber.
-pub(crate) struct Socket {
-    pub(crate) stream: WebSocketStream<TcpStream>,
+pub(crate) struct Socket<S = TcpStream> {
+    pub(crate) stream: WebSocketStream<S>,
 }
 
-impl Socket {
+impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
     /// Returns the next message.
     pub(crate) async fn next_json(&mut self) -> Value {
         loop {

@@ -3,6 +3,7 @@
 mod fd_limit;
 mod models;
 mod request_dirs;
+mod tls;
 pub(super) mod token;
 
 use std::net::SocketAddr;
@@ -35,9 +36,11 @@ pub(super) struct Serve {
     /// Address to listen on; port 0 selects a free port
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7420")]
     listen: SocketAddr,
-    /// Listen on a non-loopback address (unencrypted)
+    /// Listen on a non-loopback address although connections are not encrypted
     #[arg(long)]
     insecure_listen: bool,
+    #[command(flatten)]
+    tls: tls::TlsArgs,
     /// Additional allowed Host header, with port, such as that of a proxy (repeatable)
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<String>,
@@ -82,12 +85,15 @@ impl Serve {
         .with_hosts(self.allow_host.clone())
         .with_limits(limits)
         .allow_non_loopback(self.insecure_listen);
+        if let Some(files) = self.tls.files(&queue.config)? {
+            server = server.with_tls(files);
+        }
         if let Some(worker) = &worker {
             server = server.with_worker(worker.pool.clone());
         }
         let mut interrupts = Interrupts::listen()?;
         let running = server.listen(self.listen).await.map_err(listen_error)?;
-        self.print_ready(app, &running.url(), &key)?;
+        self.print_ready(app, running.url(), &key)?;
 
         let stop = CancellationToken::new();
         let only = self.worker_args.only(&queue.project);
@@ -156,7 +162,8 @@ impl Serve {
     ) -> Result<(), CliError> {
         app.console
             .line(&format!("ready at {STRONG}{url}{STRONG:#}"))?;
-        if self.insecure_listen && !self.listen.ip().is_loopback() {
+        let is_open = url.starts_with("http://") && !self.listen.ip().is_loopback();
+        if is_open {
             app.console.notice("listening on a non-loopback address without encryption; the token can be intercepted");
         }
         if app.console.is_interactive() {
@@ -195,7 +202,9 @@ fn listen_error(error: ServerError) -> CliError {
     match error {
         ServerError::Store(error) => error.into(),
         ServerError::NotLoopback { .. } => {
-            CliError::usage(format!("{error}, or pass --insecure-listen to allow it"))
+            CliError::usage(format!(
+                "{error} with --tls-cert and --tls-key, or pass --insecure-listen to allow it"
+            ))
         }
         error => CliError::usage(error.to_string()),
     }

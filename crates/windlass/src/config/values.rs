@@ -14,8 +14,8 @@ use super::{
     AgentKeys, Alias, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, Error,
     GatewaySettings, GeneralSettings, Key, LandSettings, LimitSettings, Notice, NotifySettings,
     Origin, PolicySettings, PriceKeys, PublishSettings, Result, ReviewSettings, RoutingSettings,
-    RunSettings, SandboxSettings, SpendSettings, StoreKeys, TaskSettings, TestsSettings,
-    WorkerSettings, WorkspaceSettings, redact,
+    RunSettings, SandboxSettings, ServerSettings, SpendSettings, StoreKeys, TaskSettings,
+    TestsSettings, WorkerSettings, WorkspaceSettings, redact,
 };
 
 /// The configuration, merged from all layers. Each table of `windlass.toml` is a field.
@@ -32,6 +32,8 @@ pub struct Config {
     pub model_list: BTreeMap<String, Alias>,
     /// The gateway.
     pub gateway: GatewaySettings,
+    /// The server.
+    pub server: ServerSettings,
     /// The task store.
     pub store: StoreKeys,
     /// The tests.
@@ -109,6 +111,7 @@ impl Config {
             composites: named(&tables["composites"], CompositeSettings::read)?,
             model_list: aliases.collect(),
             gateway: GatewaySettings::read(&tables["gateway"])?,
+            server: ServerSettings::read(&tables["server"])?,
             store: StoreKeys::read(&tables["store"])?,
             tests: TestsSettings::read(&tables["tests"])?,
             workspace: WorkspaceSettings::read(&tables["workspace"])?,

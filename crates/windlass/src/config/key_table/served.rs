@@ -1,4 +1,4 @@
-//! Keys of composites, of models served by the gateway, and of the gateway.
+//! Keys of composites, of models served by the gateway, of the gateway, and of the server.
 
 use std::time::Duration;
 
@@ -50,5 +50,17 @@ settings! {
     pub struct GatewaySettings at "gateway." {
         /// Maximum concurrent requests; further requests get 429 with Retry-After.
         concurrency: u32 as Count<1, 10_000> = "32";
+    }
+}
+
+settings! {
+    /// Settings of `windlass serve`.
+    pub struct ServerSettings at "server." {
+        /// The file with the certificate of the server, in PEM format, followed by those of its issuers, as an absolute
+        /// path. With it, connections are encrypted. The file is read again when it changes.
+        tls_cert: Option<String> as NonEmptyText;
+        /// The file with the private key of the certificate, in PEM format, as an absolute path. Other users must not be
+        /// able to read it.
+        tls_key: Option<String> as NonEmptyText;
     }
 }
