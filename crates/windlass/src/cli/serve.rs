@@ -82,6 +82,9 @@ impl Serve {
         .with_hosts(self.allow_host.clone())
         .with_limits(limits)
         .allow_non_loopback(self.insecure_listen);
+        if let Some(telemetry) = app.telemetry(&queue.config)? {
+            server = server.with_span_counts(telemetry.counts());
+        }
         if let Some(worker) = &worker {
             server = server.with_worker(worker.pool.clone());
         }

@@ -14,8 +14,8 @@ use super::{
     AgentKeys, Alias, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, Error,
     GatewaySettings, GeneralSettings, Key, LandSettings, LimitSettings, Notice, NotifySettings,
     Origin, PolicySettings, PriceKeys, PublishSettings, Result, ReviewSettings, RoutingSettings,
-    RunSettings, SandboxSettings, SpendSettings, StoreKeys, TaskSettings, TestsSettings,
-    WorkerSettings, WorkspaceSettings, redact,
+    RunSettings, SandboxSettings, SpendSettings, StoreKeys, TaskSettings, TelemetrySettings,
+    TestsSettings, WorkerSettings, WorkspaceSettings, redact,
 };
 
 /// The configuration, merged from all layers. Each table of `windlass.toml` is a field.
@@ -44,6 +44,8 @@ pub struct Config {
     pub publish: PublishSettings,
     /// Notifications.
     pub notify: NotifySettings,
+    /// Traces that are sent to a collector.
+    pub telemetry: TelemetrySettings,
     /// `windlass run`.
     pub run: RunSettings,
     /// The worker.
@@ -115,6 +117,7 @@ impl Config {
             commit: CommitKeys::read(&tables["commit"])?,
             publish: PublishSettings::read(&tables["publish"])?,
             notify: NotifySettings::read(&tables["notify"])?,
+            telemetry: TelemetrySettings::read(&tables["telemetry"])?,
             run: RunSettings::read(&tables["run"])?,
             worker: WorkerSettings::read(&tables["worker"])?,
             land,
