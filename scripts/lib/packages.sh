@@ -10,6 +10,7 @@ has() { # PROGRAM
         { [ -x "$python" ] && "$python" -c 'import venv, ensurepip' >>"$logs/probe.log" 2>&1; }
       ;;
     postgres) compgen -G "$system/usr/lib/postgresql/*/bin/initdb" >/dev/null || [ -n "$(command -v initdb)" ] ;;
+    pgbouncer) [ -x "$system/usr/sbin/pgbouncer" ] || [ -n "$(command -v pgbouncer)" ] ;;
     chromium) [ -x "$system/usr/bin/chromium" ] || [ -x "$system/usr/bin/chromium-browser" ] ;;
     *) [ -n "$(command -v "$1")" ] ;;
   esac

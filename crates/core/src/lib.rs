@@ -98,6 +98,9 @@ pub use structured::{
     resolve_schema_mode,
 };
 pub use tool::{Tool, ToolKind, ToolOutput, ToolSpec, Toolbox};
-pub use trace::{TraceCollector, TraceError, TraceNode, TurnDiagnostics, TurnTrace};
+pub use trace::{
+    SpanCounts, TraceCollector, TraceError, TraceIds, TraceNode, TraceObserver, TraceParent,
+    TurnDiagnostics, TurnTrace,
+};
 pub use usage::Usage;
 pub use work_label::WorkLabel;

@@ -2,6 +2,8 @@
 
 mod collector;
 mod diagnostics;
+mod export;
+mod ids;
 mod turn;
 
 use std::time::Duration;
@@ -10,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 pub use collector::TraceCollector;
 pub use diagnostics::TurnDiagnostics;
+pub use export::{SpanCounts, TraceObserver};
+pub use ids::{TraceIds, TraceParent};
 pub use turn::TurnTrace;
 
 use crate::{ErrorCode, Timestamp, Usage};
@@ -41,6 +45,9 @@ pub struct TraceNode {
     /// The error, if the step failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TraceError>,
+    /// The span of the caller, if this is a request that is part of the caller's trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<TraceParent>,
     /// The steps inside this one, in the order they started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<TraceNode>,

@@ -9,8 +9,9 @@ use crate::{native, text};
 
 /// Responds, cleans up and saves the trace.
 pub(crate) async fn answer(job: RequestJob) {
-    let mut request_trace =
-        RequestTrace::start(job.client.clock(), &endpoint(job.dialect), &job.served.name);
+    let (clock, parent) = (job.client.clock(), job.parent.clone());
+    let endpoint = endpoint(job.dialect);
+    let mut request_trace = RequestTrace::start(clock, &endpoint, &job.served.name, parent);
     let result = match &job.served.native {
         Some(native) => native::answer(&job, native.as_ref(), &mut request_trace).await,
         None => text::answer(&job, &mut request_trace).await,

@@ -11,8 +11,9 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tracing::Instrument as _;
 use windlass_agents::model::{CompletionContext, CompletionModel, RelayCall};
-use windlass_core::{TraceCollector, WorkLabel};
+use windlass_core::{TraceCollector, TraceParent, WorkLabel};
 use windlass_wire::model_list::{self, ModelEntry};
 use windlass_wire::{Dialect, ErrorKind, ModelError, ModelRequest, ResponseWriter, Route};
 
@@ -28,6 +29,8 @@ use crate::{ModelInfo, ServedModel, errors, validate};
 
 /// The header with the trace id of a response.
 const TRACE: &str = "x-windlass-trace";
+/// The header of W3C Trace Context with the span of the caller.
+const TRACE_PARENT: &str = "traceparent";
 /// The header with the name of the agent that responded.
 const AGENT: &str = "x-windlass-agent";
 /// The maximum number of events that wait for a client.
@@ -40,13 +43,32 @@ pub(crate) async fn complete(State(state): State<Arc<ApiState>>, request: Reques
     let (head, body) = request.into_parts();
     let dialect = errors::dialect_of(head.uri.path());
     let route = Route::for_dialect(dialect);
+    let caller = CallerLabel {
+        work: work_of(&head.extensions),
+        parent: parent_of(&head.headers),
+    };
     match read_request(&state, &route, &head.headers, body).await {
-        Ok((request, _)) => match start(&state, &route, request, work_of(&head.extensions)).await {
+        Ok((request, _)) => match start(&state, &route, request, caller).await {
             Ok(response) => response,
             Err(error) => errors::render(dialect, &error),
         },
         Err(error) => errors::render(dialect, &error),
     }
+}
+
+/// Who sent a request.
+struct CallerLabel {
+    /// The work for which its calls are counted.
+    work: WorkLabel,
+    /// The span of the caller.
+    parent: Option<TraceParent>,
+}
+
+/// Returns the span of the caller. Of several, none can be the right one.
+fn parent_of(headers: &HeaderMap) -> Option<TraceParent> {
+    let mut values = headers.get_all(TRACE_PARENT).iter();
+    let value = values.next().filter(|_| values.next().is_none())?;
+    TraceParent::parse(value.to_str().ok()?)
 }
 
 /// Reads and validates a completion request.
@@ -90,7 +112,7 @@ async fn start(
     state: &Arc<ApiState>,
     route: &Route,
     request: ModelRequest,
-    work: WorkLabel,
+    caller: CallerLabel,
 ) -> Result<Response, ModelError> {
     let found = state.find(&request.model);
     let served = found.map_err(|error| ModelError::from(&error))?;
@@ -101,11 +123,22 @@ async fn start(
     let permit = permit.map_err(|_| errors::too_many_requests(state.limits.concurrent))?;
     let id = uuid::Uuid::new_v4().simple().to_string();
     let headers = [(TRACE, id.clone()), (AGENT, served.name.clone())];
-    let admitted = Admitted { id, permit, work };
-    let result = match relay(state, route, &served, request, admitted) {
-        Ok((relayed, call, streams)) => relayed.respond(call, streams).await,
-        Err((request, admitted)) => translate(state, route, served, *request, admitted).await,
+    let trace_id = caller.parent.as_ref().map_or(&*id, TraceParent::trace_id);
+    // At the highest level, so that each level of the log has its fields.
+    let span = tracing::error_span!("model_request", trace = &*id, trace_id);
+    let admitted = Admitted {
+        id,
+        permit,
+        caller,
+        span: span.clone(),
     };
+    let result = async {
+        match relay(state, route, &served, request, admitted) {
+            Ok((relayed, call, streams)) => relayed.respond(call, streams).await,
+            Err((request, admitted)) => translate(state, route, served, *request, admitted).await,
+        }
+    };
+    let result = result.instrument(span).await;
     let mut response = result.unwrap_or_else(|error| errors::render(route.dialect, &error));
     for (header, value) in headers {
         if let Ok(value) = HeaderValue::from_str(&value) {
@@ -119,8 +152,9 @@ async fn start(
 struct Admitted {
     id: String,
     permit: OwnedSemaphorePermit,
-    /// The work for which its calls are counted.
-    work: WorkLabel,
+    caller: CallerLabel,
+    /// Names the request in the log.
+    span: tracing::Span,
 }
 
 /// Starts to relay the response of a model as it is. Returns everything if it must be translated.
@@ -137,9 +171,11 @@ fn relay(
     };
     let context = CompletionContext {
         nodes: TraceCollector::default(),
-        work: admitted.work.clone(),
+        work: admitted.caller.work.clone(),
     };
-    let trace = RequestTrace::start(&state.clock, &endpoint(route.dialect), &served.name);
+    let endpoint = endpoint(route.dialect);
+    let parent = admitted.caller.parent.clone();
+    let trace = RequestTrace::start(&state.clock, &endpoint, &served.name, parent);
     let writer = ResponseWriter::new(route, &request, state.clock.now().0 / 1000);
     let (streams, model) = (request.stream, request.model.clone());
     let call = match native.relay(request, &context) {
@@ -154,6 +190,7 @@ fn relay(
         state: Arc::clone(state),
         active: state.track_request(),
         permit: admitted.permit,
+        span: admitted.span,
         trace,
         nodes: context.nodes,
         writer,
@@ -182,13 +219,15 @@ async fn translate(
         client: ClientSender::new(sender, Arc::clone(&clock), state.stopped.clone()),
         state: Arc::clone(state),
         permit: admitted.permit,
-        work: admitted.work,
+        work: admitted.caller.work,
+        parent: admitted.caller.parent,
     };
     let active = state.track_request();
-    tokio::spawn(async move {
+    let answered = async move {
         answer(job).await;
         drop(active);
-    });
+    };
+    tokio::spawn(answered.instrument(admitted.span));
     let events = EventResponse::new(events, clock, writer);
     if streams {
         events.streamed(state.limits).await

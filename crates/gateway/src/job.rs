@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::OwnedSemaphorePermit;
-use windlass_core::{ErrorCode, TraceError, WorkLabel};
+use windlass_core::{ErrorCode, TraceError, TraceParent, WorkLabel};
 use windlass_wire::{Dialect, ErrorKind, ModelError, ModelEvent, ModelRequest};
 
 use crate::ServedModel;
@@ -25,6 +25,8 @@ pub(crate) struct RequestJob {
     pub(crate) permit: OwnedSemaphorePermit,
     /// The work for which its calls are counted.
     pub(crate) work: WorkLabel,
+    /// The span of the caller.
+    pub(crate) parent: Option<TraceParent>,
 }
 
 impl RequestJob {

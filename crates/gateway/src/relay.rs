@@ -12,6 +12,7 @@ use futures::stream;
 use futures::{FutureExt, StreamExt};
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
+use tracing::Instrument as _;
 use windlass_agents::model::{RelayCall, RelayedBody};
 use windlass_core::{TraceCollector, TraceError};
 use windlass_wire::{Dialect, ErrorKind, ModelError, ModelEvent, ResponseWriter};
@@ -32,6 +33,8 @@ pub(crate) struct RelayedRequest {
     pub(crate) state: Arc<ApiState>,
     pub(crate) active: ActiveRequest,
     pub(crate) permit: OwnedSemaphorePermit,
+    /// Names the request in the log.
+    pub(crate) span: tracing::Span,
     pub(crate) trace: RequestTrace,
     pub(crate) nodes: TraceCollector,
     pub(crate) writer: ResponseWriter,
@@ -74,6 +77,8 @@ impl RelayedRequest {
 
     /// Finishes the trace and saves it, after the response.
     fn finish(mut self, error: Option<TraceError>) {
+        let span = self.span.clone();
+        let entered = span.enter();
         let steps = self.nodes.take();
         let error = error.or_else(|| steps.iter().find_map(|step| step.error.clone()));
         self.trace.add_children(steps);
@@ -83,11 +88,13 @@ impl RelayedRequest {
         let (state, active) = (self.state, self.active);
         // Without a runtime the process is about to end.
         if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(async move {
+            let saved = async move {
                 state.traces.save(self.id, root).await;
                 drop(active);
-            });
+            };
+            runtime.spawn(saved.in_current_span());
         }
+        drop(entered);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use windlass_core::{AgentEvent, Clock, TraceError, TraceNode, TurnTrace, Usage};
+use windlass_core::{AgentEvent, Clock, TraceError, TraceNode, TraceParent, TurnTrace, Usage};
 
 /// A destination for traces.
 pub trait TraceSink: Send + Sync {
@@ -21,10 +21,17 @@ pub(crate) struct RequestTrace {
 
 impl RequestTrace {
     /// Starts the trace of a request to this endpoint.
-    pub(crate) fn start(clock: &Arc<dyn Clock>, endpoint: &str, agent: &str) -> Self {
+    pub(crate) fn start(
+        clock: &Arc<dyn Clock>,
+        endpoint: &str,
+        agent: &str,
+        parent: Option<TraceParent>,
+    ) -> Self {
+        let mut root = TurnTrace::start(clock, endpoint, agent);
+        root.set_parent(parent);
         Self {
             clock: Arc::clone(clock),
-            root: TurnTrace::start(clock, endpoint, agent),
+            root,
             turn: None,
         }
     }

@@ -103,7 +103,7 @@ impl ApiError {
     /// Renders the error in the format that callers of this path expect.
     pub(crate) fn into_response_for(self, path: &str, id: &str) -> Response {
         if let Some(internal) = &self.internal {
-            tracing::warn!(%id, code = self.code, internal, "request failed");
+            tracing::warn!(code = self.code, internal, "request failed");
         }
         let mut response = if is_model_endpoint(path) {
             error_response(path, &self.as_model_error())

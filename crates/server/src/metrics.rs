@@ -8,8 +8,8 @@ use axum::http::StatusCode;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use windlass_tasks::{
-    AccessStore, HistogramCounts, LATENCY_BOUNDS_MS, LatencyHistogram, StoreResult, StoreTotals,
-    TaskStore,
+    AccessStore, AttemptStatus, HistogramCounts, LATENCY_BOUNDS_MS, LatencyHistogram, StoreResult,
+    StoreTotals, TaskStatus, TaskStore,
 };
 
 use crate::error::is_below;
@@ -105,6 +105,19 @@ impl ServerMetrics {
                 );
             }
         }
+        if let Some((exported, dropped)) = process.spans {
+            text.counter(
+                "windlass_trace_spans_total",
+                "Spans of traces for the collector, of this process.",
+            );
+            for (name, count) in [("exported", exported), ("dropped", dropped)] {
+                text.value(
+                    "windlass_trace_spans_total",
+                    &[("result", name)],
+                    number(count),
+                );
+            }
+        }
         text.gauge(
             "windlass_websocket_subscribers",
             "Open WebSockets of this process.",
@@ -150,6 +163,8 @@ pub(crate) struct ProcessNumbers {
     pub(crate) slots: Option<(usize, usize)>,
     /// The open WebSockets.
     pub(crate) subscribers: usize,
+    /// The spans that were sent to a collector, and those that were dropped.
+    pub(crate) spans: Option<(u64, u64)>,
 }
 
 /// Returns the kind of a request, as an index into [`KINDS`].
@@ -169,18 +184,22 @@ pub(crate) fn is_probe(path: &str) -> bool {
 
 fn write_totals(text: &mut MetricsText, totals: &StoreTotals) {
     text.gauge("windlass_tasks", "Tasks of the store by status.");
-    for (status, count) in &totals.tasks {
-        text.value("windlass_tasks", &[("status", status)], number(*count));
+    // A number that is zero is written too: the rate of a series that has just appeared is unknown.
+    for status in TaskStatus::ALL.map(TaskStatus::as_str) {
+        let count = totals.tasks.get(status).copied().unwrap_or_default();
+        text.value("windlass_tasks", &[("status", status)], number(count));
     }
     text.counter(
         "windlass_attempts_total",
         "Attempts (claims) of the store by result; open ones are running.",
     );
-    for (result, count) in &totals.attempts {
+    let results = AttemptStatus::ALL.map(AttemptStatus::as_str);
+    for result in results.into_iter().chain(["open"]) {
+        let count = totals.attempts.get(result).copied().unwrap_or_default();
         text.value(
             "windlass_attempts_total",
             &[("result", result)],
-            number(*count),
+            number(count),
         );
     }
     let waiting = totals.oldest_waiting.as_secs_f64();

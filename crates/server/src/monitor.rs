@@ -44,6 +44,10 @@ pub(crate) async fn metrics(
     let process = ProcessNumbers {
         slots: slots.map(|pool| (pool.size() - pool.available(), pool.available())),
         subscribers: state.ring.subscribers(),
+        spans: state
+            .spans
+            .as_ref()
+            .map(|spans| (spans.exported(), spans.dropped())),
     };
     let text = state.metrics.text(totals.ok().as_ref(), &process);
     let kind = "text/plain; version=0.0.4; charset=utf-8";

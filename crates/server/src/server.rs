@@ -10,7 +10,7 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::routing::get;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
-use windlass_core::{Clock, SystemClock};
+use windlass_core::{Clock, SpanCounts, SystemClock};
 use windlass_gateway::AgentApi;
 use windlass_runner::AgentPoolManager;
 use windlass_tasks::{AccessStore, ModelCalls, ProjectId, Scope, StoreError, TaskStore};
@@ -47,6 +47,7 @@ pub struct Server {
     limits: ServerLimits,
     project: Option<ProjectId>,
     worker: Option<AgentPoolManager>,
+    spans: Option<Arc<SpanCounts>>,
     hosts: Vec<String>,
     agent_api: Option<AgentApi>,
     calls: Option<Arc<dyn ModelCalls>>,
@@ -108,6 +109,7 @@ impl Server {
             limits: ServerLimits::default(),
             project: None,
             worker: None,
+            spans: None,
             hosts: Vec::new(),
             agent_api: None,
             calls: None,
@@ -134,6 +136,13 @@ impl Server {
     #[must_use]
     pub fn with_worker(mut self, pool: AgentPoolManager) -> Self {
         self.worker = Some(pool);
+        self
+    }
+
+    /// Counts the spans that this process sends to a collector.
+    #[must_use]
+    pub fn with_span_counts(mut self, spans: Arc<SpanCounts>) -> Self {
+        self.spans = Some(spans);
         self
     }
 
@@ -258,6 +267,7 @@ impl Server {
             limits: self.limits,
             project: self.project,
             worker: self.worker,
+            spans: self.spans,
         })
     }
 }

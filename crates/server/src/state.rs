@@ -8,7 +8,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use windlass_core::Timestamp;
+use windlass_core::{SpanCounts, Timestamp};
 use windlass_runner::AgentPoolManager;
 use windlass_tasks::{ModelCalls, ProjectId, TaskStore};
 
@@ -46,6 +46,8 @@ pub(crate) struct AppStateInner {
     pub(crate) project: Option<ProjectId>,
     /// The pool of the workers in this process.
     pub(crate) worker: Option<AgentPoolManager>,
+    /// The spans that this process sends to a collector.
+    pub(crate) spans: Option<Arc<SpanCounts>>,
     pub(crate) started: Timestamp,
     pub(crate) ring: Ring,
     /// Limits concurrent reads of old events from the store.

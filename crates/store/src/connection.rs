@@ -1,19 +1,23 @@
 //! A connection to either database, and the state of its transaction.
 
+use std::sync::Arc;
+
 use sqlx::pool::PoolConnection;
-use sqlx::{Connection as _, Postgres, SqlSafeStr, Sqlite};
+use sqlx::{AssertSqlSafe, Connection as _, Postgres, SqlSafeStr, Sqlite};
 use windlass_core::Timestamp;
 use windlass_tasks::{Broadcast, StoreError, StoreResult};
 
 use crate::error::{self, StoreLocation};
 use crate::lease_clock::LeaseTime;
+use crate::pooler;
 use crate::sql::{Arg, Row, Sql};
 
 /// A pooled connection to either database.
 #[derive(Debug)]
 pub(crate) enum RawConnection {
     Sqlite(PoolConnection<Sqlite>),
-    Postgres(PoolConnection<Postgres>),
+    /// Behind a pooler, with the statements that each transaction starts with.
+    Postgres(PoolConnection<Postgres>, Option<Arc<str>>),
 }
 
 /// A database connection with the state of the current transaction.
@@ -21,6 +25,8 @@ pub(crate) enum RawConnection {
 pub(crate) struct DbConnection {
     connection: RawConnection,
     location: StoreLocation,
+    /// A transaction was begun and has not ended.
+    in_transaction: bool,
     /// The database's clock at the start of the transaction, in milliseconds.
     now: i64,
     /// The clock of leases: its id, and its time at the start of the transaction, in milliseconds.
@@ -42,6 +48,7 @@ impl DbConnection {
         Self {
             connection,
             location,
+            in_transaction: false,
             now: 0,
             lease_clock: (String::new(), 0),
             wrote: false,
@@ -73,7 +80,7 @@ impl DbConnection {
         text: String,
         args: Vec<Arg>,
     ) -> StoreResult<Vec<Row>> {
-        self.fetch(sqlx::AssertSqlSafe(text), args).await
+        self.fetch(AssertSqlSafe(text), args).await
     }
 
     async fn fetch(&mut self, text: impl SqlSafeStr, args: Vec<Arg>) -> StoreResult<Vec<Row>> {
@@ -89,7 +96,14 @@ impl DbConnection {
                 let rows = query.fetch_all(&mut **connection).await;
                 rows.map(|rows| rows.into_iter().map(Row::Sqlite).collect())
             }
-            RawConnection::Postgres(connection) => {
+            RawConnection::Postgres(connection, Some(settings)) => {
+                let text = pooler::with_values(text.into_sql_str().as_str(), &args);
+                let settings = if self.in_transaction { "" } else { settings };
+                let statement = sqlx::raw_sql(AssertSqlSafe(format!("{settings}{text}")));
+                let rows = statement.fetch_all(&mut **connection).await;
+                rows.map(|rows| rows.into_iter().map(Row::Postgres).collect())
+            }
+            RawConnection::Postgres(connection, None) => {
                 let mut query = sqlx::query::<Postgres>(text);
                 for arg in args {
                     query = match arg {
@@ -134,21 +148,50 @@ impl DbConnection {
     pub(crate) async fn lock(&mut self, sql: Sql, args: Vec<Arg>) -> StoreResult<()> {
         match &self.connection {
             RawConnection::Sqlite(_) => Ok(()),
-            RawConnection::Postgres(_) => self.fetch_all(sql, args).await.map(drop),
+            RawConnection::Postgres(..) => self.fetch_all(sql, args).await.map(drop),
         }
+    }
+
+    /// Begins a transaction with a batch of statements, and returns their rows.
+    pub(crate) async fn begin(&mut self, sql: Sql) -> StoreResult<Vec<Row>> {
+        let rows = self.run_batch(sql, false).await;
+        // After an error too, there may be a transaction to end.
+        self.in_transaction = true;
+        rows
+    }
+
+    /// Commits the transaction.
+    pub(crate) async fn commit(&mut self) -> StoreResult<()> {
+        self.end_transaction(Sql::same("COMMIT")).await
+    }
+
+    /// Undoes the transaction.
+    pub(crate) async fn rollback(&mut self) -> StoreResult<()> {
+        self.end_transaction(Sql::same("ROLLBACK")).await
+    }
+
+    async fn end_transaction(&mut self, end: Sql) -> StoreResult<()> {
+        self.run_batch(end, true).await?;
+        self.in_transaction = false;
+        Ok(())
     }
 
     /// Runs several statements without arguments and returns the rows of all of them.
     pub(crate) async fn execute_batch(&mut self, sql: Sql) -> StoreResult<Vec<Row>> {
+        self.run_batch(sql, self.in_transaction).await
+    }
+
+    async fn run_batch(&mut self, sql: Sql, is_inside: bool) -> StoreResult<Vec<Row>> {
         let rows = match &mut self.connection {
             RawConnection::Sqlite(connection) => {
                 let rows = sqlx::raw_sql(sql.sqlite).fetch_all(&mut **connection).await;
                 rows.map(|rows| rows.into_iter().map(Row::Sqlite).collect())
             }
-            RawConnection::Postgres(connection) => {
-                let rows = sqlx::raw_sql(sql.postgres)
-                    .fetch_all(&mut **connection)
-                    .await;
+            RawConnection::Postgres(connection, settings) => {
+                let settings = settings.as_deref().filter(|_| !is_inside);
+                let text = format!("{}{}", settings.unwrap_or_default(), sql.postgres);
+                let statement = sqlx::raw_sql(AssertSqlSafe(text));
+                let rows = statement.fetch_all(&mut **connection).await;
                 rows.map(|rows| rows.into_iter().map(Row::Postgres).collect())
             }
         };
@@ -242,7 +285,7 @@ impl DbConnection {
         match &mut self.connection {
             // A file does not close its connections.
             RawConnection::Sqlite(_) => true,
-            RawConnection::Postgres(connection) => connection.ping().await.is_ok(),
+            RawConnection::Postgres(connection, _) => connection.ping().await.is_ok(),
         }
     }
 
@@ -250,7 +293,7 @@ impl DbConnection {
     pub(crate) async fn close(self) {
         let closed = match self.connection {
             RawConnection::Sqlite(connection) => connection.close().await,
-            RawConnection::Postgres(connection) => connection.close().await,
+            RawConnection::Postgres(connection, _) => connection.close().await,
         };
         if let Err(error) = closed {
             tracing::debug!(%error, "a connection was not closed cleanly");

@@ -34,6 +34,7 @@ mod merged_write;
 mod notify;
 mod ops;
 mod pending_reply;
+mod pooler;
 mod pools;
 mod portable;
 mod postgres;
@@ -51,7 +52,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_core::LeaseClock;
+use windlass_core::{LeaseClock, TraceObserver};
 use windlass_tasks::{AccessStore, ModelCalls, StoreError, StoreResult, TaskStore};
 
 use pools::Pools;
@@ -89,6 +90,10 @@ pub struct StoreSettings {
     pub clock_skew: ClockSkew,
     /// The clock of leases: the machine's monotonic clock, or one that a test moves.
     pub lease_clock: Arc<dyn LeaseClock>,
+    /// PostgreSQL's own address for notifications, if the store's URL leads to a connection pooler.
+    pub listen_url: Option<String>,
+    /// Gets each trace that this process stores.
+    pub traces: Option<Arc<dyn TraceObserver>>,
     /// The machine. By default it has no name.
     pub machine: LocalMachine,
 }
@@ -101,6 +106,8 @@ impl Default for StoreSettings {
             open_timeout: Duration::from_secs(30),
             clock_skew: ClockSkew::default(),
             lease_clock: Arc::new(lease_clock::MachineClock::new()),
+            listen_url: None,
+            traces: None,
             machine: LocalMachine::default(),
         }
     }

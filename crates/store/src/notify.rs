@@ -15,6 +15,8 @@ use crate::pools::{DatabasePools, Pools};
 /// Poll interval in addition to notifications, because a process may end between its commit and its
 /// notification.
 const FALLBACK_POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// Poll interval for PostgreSQL behind a pooler, without an address for notifications.
+const POOLED_POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Poll interval for a SQLite file that cannot be watched.
 const UNWATCHED_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Minimum pause between two reads of a SQLite file that changes all the time.
@@ -70,7 +72,10 @@ impl EventSignal {
 pub(crate) async fn watch_database(pools: Pools, signal: EventSignal) {
     match &pools.kind {
         DatabasePools::Sqlite(..) => watch_file(&pools, &signal).await,
-        DatabasePools::Postgres(_, readers) => listen(&pools, readers, &signal).await,
+        DatabasePools::Postgres(postgres) => match &postgres.listener {
+            Some(listener) => listen(&pools, listener.pool(), &signal).await,
+            None => poll(&pools, &signal).await,
+        },
     }
 }
 
@@ -98,10 +103,18 @@ async fn watch_file(pools: &Pools, signal: &EventSignal) {
     }
 }
 
-async fn listen(pools: &Pools, readers: &sqlx::Pool<sqlx::Postgres>, signal: &EventSignal) {
+async fn poll(pools: &Pools, signal: &EventSignal) {
     loop {
         signal.idle().await;
-        if let Err(error) = listen_once(pools, readers, signal).await {
+        refresh(pools, signal).await;
+        tokio::time::sleep(POOLED_POLL_INTERVAL).await;
+    }
+}
+
+async fn listen(pools: &Pools, listener: &sqlx::Pool<sqlx::Postgres>, signal: &EventSignal) {
+    loop {
+        signal.idle().await;
+        if let Err(error) = listen_once(pools, listener, signal).await {
             tracing::debug!(%error, "not listening; polling instead");
         }
         refresh(pools, signal).await;
@@ -112,10 +125,10 @@ async fn listen(pools: &Pools, readers: &sqlx::Pool<sqlx::Postgres>, signal: &Ev
 /// Listens until the connection fails.
 async fn listen_once(
     pools: &Pools,
-    readers: &sqlx::Pool<sqlx::Postgres>,
+    listener: &sqlx::Pool<sqlx::Postgres>,
     signal: &EventSignal,
 ) -> sqlx::Result<()> {
-    let mut listener = PgListener::connect_with(readers).await?;
+    let mut listener = PgListener::connect_with(listener).await?;
     listener.listen("windlass").await?;
     refresh(pools, signal).await;
     loop {

@@ -26,8 +26,6 @@ const BEGIN_RELAXED: Sql = Sql {
     postgres: "BEGIN; SET LOCAL synchronous_commit TO off; \
                SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
 };
-pub(crate) const COMMIT: Sql = Sql::same("COMMIT");
-pub(crate) const ROLLBACK: Sql = Sql::same("ROLLBACK");
 /// How long a connection may be unused before it is tested. A server that was restarted has closed it.
 pub(crate) const MAX_UNTESTED: Duration = Duration::from_secs(1);
 
@@ -60,7 +58,38 @@ fn millis(by: Duration) -> i64 {
 pub(crate) enum DatabasePools {
     /// Instead of a writer there is the reason why the file can only be read.
     Sqlite(Result<sqlx::Pool<Sqlite>, StoreError>, sqlx::Pool<Sqlite>),
-    Postgres(sqlx::Pool<Postgres>, sqlx::Pool<Postgres>),
+    Postgres(PostgresPools),
+}
+
+/// Connection pools of a PostgreSQL server.
+#[derive(Debug, Clone)]
+pub(crate) struct PostgresPools {
+    pub(crate) writer: sqlx::Pool<Postgres>,
+    /// Behind a pooler: the statements that each transaction starts with.
+    pub(crate) writer_settings: Option<Arc<str>>,
+    pub(crate) readers: sqlx::Pool<Postgres>,
+    pub(crate) reader_settings: Option<Arc<str>>,
+    /// For notifications. Without one, events are polled.
+    pub(crate) listener: Option<ListenerPool>,
+}
+
+/// Where notifications come from.
+#[derive(Debug, Clone)]
+pub(crate) enum ListenerPool {
+    /// One of the readers.
+    Shared(sqlx::Pool<Postgres>),
+    /// An address of its own.
+    Own(sqlx::Pool<Postgres>),
+    /// An address of its own, which did not answer when the store was opened.
+    Unreachable(sqlx::Pool<Postgres>),
+}
+
+impl ListenerPool {
+    pub(crate) fn pool(&self) -> &sqlx::Pool<Postgres> {
+        match self {
+            Self::Shared(pool) | Self::Own(pool) | Self::Unreachable(pool) => pool,
+        }
+    }
 }
 
 /// All connections to one database.
@@ -81,8 +110,10 @@ impl Pools {
             DatabasePools::Sqlite(Ok(writer), _) => {
                 writer.acquire().await.map(RawConnection::Sqlite)
             }
-            DatabasePools::Postgres(writer, _) => {
-                writer.acquire().await.map(RawConnection::Postgres)
+            DatabasePools::Postgres(pools) => {
+                let settings = pools.writer_settings.clone();
+                let connection = pools.writer.acquire().await;
+                connection.map(|connection| RawConnection::Postgres(connection, settings))
             }
             DatabasePools::Sqlite(Err(reason), _) => {
                 return Err(DbError {
@@ -101,14 +132,29 @@ impl Pools {
     pub(crate) async fn reader(&self) -> StoreResult<DbConnection> {
         let connection = match &self.kind {
             DatabasePools::Sqlite(_, readers) => readers.acquire().await.map(RawConnection::Sqlite),
-            DatabasePools::Postgres(_, readers) => {
-                readers.acquire().await.map(RawConnection::Postgres)
+            DatabasePools::Postgres(pools) => {
+                let settings = pools.reader_settings.clone();
+                let connection = pools.readers.acquire().await;
+                connection.map(|connection| RawConnection::Postgres(connection, settings))
             }
         };
         match connection {
             Ok(connection) => Ok(DbConnection::new(connection, self.location.clone())),
             Err(error) => Err(error::classify(&self.location, error).error),
         }
+    }
+
+    /// Acquires a connection to the address for notifications, if there is one and it can be reached.
+    pub(crate) async fn listener(&self) -> Option<DbConnection> {
+        let DatabasePools::Postgres(pools) = &self.kind else {
+            return None;
+        };
+        let Some(ListenerPool::Own(pool)) = &pools.listener else {
+            return None;
+        };
+        let connection = pool.acquire().await.ok()?;
+        let connection = RawConnection::Postgres(connection, None);
+        Some(DbConnection::new(connection, self.location.clone()))
     }
 
     /// Closes all connections. The last one to a file writes its log back.
@@ -120,9 +166,12 @@ impl Pools {
                     writer.close().await;
                 }
             }
-            DatabasePools::Postgres(writer, readers) => {
-                readers.close().await;
-                writer.close().await;
+            DatabasePools::Postgres(pools) => {
+                pools.readers.close().await;
+                pools.writer.close().await;
+                if let Some(listener) = &pools.listener {
+                    listener.pool().close().await;
+                }
             }
         }
     }
@@ -134,7 +183,7 @@ impl Pools {
         } else {
             BEGIN_RELAXED
         };
-        let rows = db.execute_batch(begin).await?;
+        let rows = db.begin(begin).await?;
         let now = match rows.last() {
             Some(row) => row.int("now")?,
             None => return Err(decode_error("the clock", "no row was returned")),

@@ -1,77 +1,86 @@
 //! PostgreSQL, for workers on many machines.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{ConnectOptions, Connection as _, Postgres};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
+use sqlx::{ConnectOptions, Connection as _, Executor as _, Postgres, Row as _};
 use windlass_tasks::{StoreError, StoreResult};
 
 use crate::StoreSettings;
 use crate::error::{self, StoreLocation};
-use crate::pools::{DatabasePools, MAX_UNTESTED, Pools};
+use crate::pooler;
+use crate::pools::{DatabasePools, ListenerPool, MAX_UNTESTED, Pools, PostgresPools};
 use crate::store::SqlStore;
 
 /// Maximum number of reader connections; one of them listens for notifications.
 const MAX_READERS: u32 = 5;
 
+/// The settings of every session or, behind a pooler, of every transaction. Temporary tables of others come last: behind a
+/// pooler, they could have the name of one of ours.
+const SETTINGS: &[(&str, &str)] = &[
+    ("search_path", "windlass,pg_temp"),
+    ("lock_timeout", "5000"),
+    ("statement_timeout", "15000"),
+    ("idle_in_transaction_session_timeout", "30000"),
+];
+/// Further settings of writers. The number of waiting tasks changes faster than the statistics of the planner. So it must
+/// neither plan each time nor sort where an index has the order.
+const WRITER_SETTINGS: &[(&str, &str)] = &[
+    ("plan_cache_mode", "force_generic_plan"),
+    ("enable_seqscan", "off"),
+    ("enable_sort", "off"),
+    ("jit", "off"),
+];
+/// A setting without a meaning, by which a session is recognized as ours.
+const MARK: &str = "windlass.session";
+const READ_MARK: &str = "SELECT coalesce(current_setting('windlass.session', true), '') AS mark";
+
 /// Opens the store in a PostgreSQL database, under the schema `windlass`.
 pub(crate) async fn open(url: &str, settings: StoreSettings) -> StoreResult<SqlStore> {
     let pools = connect(url, &settings).await?;
-    SqlStore::start(pools, settings).await
+    let store = SqlStore::start(pools, settings).await?;
+    store.check_listener().await?;
+    Ok(store)
 }
 
 /// Connects to a PostgreSQL database, whatever it contains.
 pub(crate) async fn connect(url: &str, settings: &StoreSettings) -> StoreResult<Pools> {
-    let invalid_url = |error: sqlx::Error| {
-        // The URL may contain a password, so it is not part of the message.
-        StoreError::Unavailable(format!(
-            "invalid store URL: {error}; expected postgres://user@host/database"
-        ))
-    };
-    let options = PgConnectOptions::from_str(url)
-        .map_err(invalid_url)?
-        .application_name("windlass")
-        .options([
-            ("search_path", "windlass"),
-            ("lock_timeout", "5s"),
-            ("statement_timeout", "15s"),
-            ("idle_in_transaction_session_timeout", "30s"),
-        ])
-        .disable_statement_logging();
-    let location = StoreLocation(format!(
-        "PostgreSQL at {}/{}",
-        options.get_socket().map_or_else(
-            || format!("{}:{}", options.get_host(), options.get_port()),
-            |socket| socket.display().to_string()
-        ),
-        options.get_database().unwrap_or_default()
-    ));
-    // A pool would retry until its timeout. A direct connection reports an unreachable server immediately.
-    let first = tokio::time::timeout(settings.open_timeout, options.connect()).await;
-    match first {
-        Ok(Ok(connection)) => drop(connection),
-        Ok(Err(error)) => return Err(error::classify(&location, error).error),
-        Err(_) => {
-            let what = "connecting to PostgreSQL";
-            let after = settings.open_timeout;
-            return Err(StoreError::Timeout { what, after });
+    let server = Server::parse("store.url", url)?;
+    let location = server.location.clone();
+    let timeout = settings.open_timeout;
+    let (writing, reading) = match server.route(timeout).await? {
+        Route::Direct => {
+            let reading = SessionOptions::direct(&server, &[]);
+            (SessionOptions::direct(&server, WRITER_SETTINGS), reading)
         }
-    }
-    // The number of waiting tasks changes faster than the statistics of the planner. So it must neither plan each
-    // time nor sort where an index has the order.
-    let writing = options.clone().options([
-        ("plan_cache_mode", "force_generic_plan"),
-        ("enable_seqscan", "off"),
-        ("enable_sort", "off"),
-        ("jit", "off"),
-    ]);
+        Route::Pooler => {
+            tracing::info!(
+                store = location.0,
+                "the store is behind a connection pooler: nothing that needs a session is used"
+            );
+            let reading = SessionOptions::pooled(&server, &[]);
+            (SessionOptions::pooled(&server, WRITER_SETTINGS), reading)
+        }
+    };
+    let readers = reading.pool(MAX_READERS, timeout);
+    let listener = match &settings.listen_url {
+        Some(url) => Some(listener(url, timeout).await?),
+        None => reading
+            .transaction_settings
+            .is_none()
+            .then(|| ListenerPool::Shared(readers.clone())),
+    };
     Ok(Pools {
-        kind: DatabasePools::Postgres(
-            pool(1, settings.open_timeout, &writing),
-            pool(MAX_READERS, settings.open_timeout, &options),
-        ),
+        kind: DatabasePools::Postgres(PostgresPools {
+            writer: writing.pool(1, timeout),
+            writer_settings: writing.transaction_settings,
+            readers,
+            reader_settings: reading.transaction_settings,
+            listener,
+        }),
         file_signal: None,
         location,
         clock_skew: settings.clock_skew.clone(),
@@ -79,19 +88,200 @@ pub(crate) async fn connect(url: &str, settings: &StoreSettings) -> StoreResult<
     })
 }
 
-fn pool(connections: u32, timeout: Duration, options: &PgConnectOptions) -> sqlx::Pool<Postgres> {
-    PgPoolOptions::new()
-        .max_connections(connections)
-        .acquire_timeout(timeout)
-        // Each test is a round trip. A connection in use fails by itself.
-        .test_before_acquire(false)
-        .before_acquire(|connection, state| {
-            Box::pin(async move {
-                if state.idle_for > MAX_UNTESTED {
-                    connection.ping().await?;
-                }
-                Ok(true)
-            })
+/// Returns the connection for notifications at an address of its own.
+async fn listener(url: &str, timeout: Duration) -> StoreResult<ListenerPool> {
+    let server = Server::parse("store.listen_url", url)?;
+    let pool = SessionOptions::direct(&server, &[]).pool(1, timeout);
+    match server.route(timeout).await {
+        Ok(Route::Pooler) => {
+            Err(StoreError::Refused(
+                "store.listen_url leads to a connection pooler, which delivers no notifications: set it to the address of \
+                 PostgreSQL itself, or remove it"
+                    .to_owned(),
+            ))
+        }
+        Ok(Route::Direct) => Ok(ListenerPool::Own(pool)),
+        // Notifications only save time. The address is tried again while callers wait for events.
+        Err(error) => {
+            tracing::warn!(%error, "store.listen_url cannot be used now: events are polled until it can");
+            Ok(ListenerPool::Unreachable(pool))
+        }
+    }
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Route {
+    /// A connection is a session of the server.
+    Direct,
+    /// Transactions of a connection may be in different sessions, which others use too.
+    Pooler,
+}
+
+/// An address of a server.
+struct Server {
+    options: PgConnectOptions,
+    location: StoreLocation,
+    /// The value of [`MARK`] in our sessions.
+    mark: String,
+}
+
+impl Server {
+    fn parse(key: &str, url: &str) -> StoreResult<Self> {
+        let invalid_url = |error: sqlx::Error| {
+            // The URL may contain a password, so it is not part of the message.
+            let key = if key == "store.url" { "store URL" } else { key };
+            StoreError::Unavailable(format!(
+                "invalid {key}: {error}; expected postgres://user@host/database"
+            ))
+        };
+        let options = PgConnectOptions::from_str(url)
+            .map_err(invalid_url)?
+            .application_name("windlass")
+            // A pooler refuses it. No column has floating-point numbers.
+            .extra_float_digits(None)
+            .disable_statement_logging();
+        let location = StoreLocation(format!(
+            "PostgreSQL at {}/{}",
+            options.get_socket().map_or_else(
+                || format!("{}:{}", options.get_host(), options.get_port()),
+                |socket| socket.display().to_string()
+            ),
+            options.get_database().unwrap_or_default()
+        ));
+        Ok(Self {
+            options,
+            location,
+            mark: format!("{:016x}", RandomState::new().hash_one(url)),
         })
-        .connect_lazy_with(options.clone())
+    }
+
+    /// Connects, and finds out whether the connection is a session of the server.
+    ///
+    /// Options of a session are sent with the connection's first message. PgBouncer refuses them or, if it is told to ignore
+    /// them, does not pass them on. It has no other sign that it always gives.
+    async fn route(&self, timeout: Duration) -> StoreResult<Route> {
+        // A pool would retry until its timeout. A direct connection reports an unreachable server immediately.
+        match tokio::time::timeout(timeout, self.try_route()).await {
+            Ok(Ok(route)) => Ok(route),
+            Ok(Err(error)) if has_message(&error, "statement pooling mode") => {
+                Err(StoreError::Refused(format!(
+                    "the pooler in front of {} has no transactions: set pool_mode = transaction there",
+                    self.location.0
+                )))
+            }
+            Ok(Err(error)) if is_refused_option(&error) => Err(StoreError::Refused(format!(
+                "the pooler in front of {} does not pass on the options in the address: remove them",
+                self.location.0
+            ))),
+            Ok(Err(error)) => Err(error::classify(&self.location, error).error),
+            Err(_) => Err(StoreError::Timeout {
+                what: "connecting to PostgreSQL",
+                after: timeout,
+            }),
+        }
+    }
+
+    async fn try_route(&self) -> sqlx::Result<Route> {
+        let direct = SessionOptions::direct(self, &[]);
+        match direct.options.connect().await {
+            Ok(mut connection) => {
+                let is_ours = read_mark(&mut connection).await? == self.mark;
+                connection.close().await?;
+                if is_ours {
+                    return Ok(Route::Direct);
+                }
+            }
+            Err(error) if is_refused_option(&error) => {}
+            Err(error) => return Err(error),
+        }
+        let pooled = SessionOptions::pooled(self, &[]);
+        let mut connection = pooled.options.connect().await?;
+        // A pooler that gives each statement to another session refuses this.
+        connection.execute("BEGIN").await?;
+        connection.execute("ROLLBACK").await?;
+        connection.close().await?;
+        Ok(Route::Pooler)
+    }
+}
+
+async fn read_mark(connection: &mut PgConnection) -> sqlx::Result<String> {
+    let row = sqlx::raw_sql(READ_MARK).fetch_one(connection).await?;
+    row.try_get("mark")
+}
+
+fn has_message(error: &sqlx::Error, part: &str) -> bool {
+    let error = error.as_database_error();
+    error.is_some_and(|error| error.message().contains(part))
+}
+
+fn is_refused_option(error: &sqlx::Error) -> bool {
+    has_message(error, "unsupported startup parameter")
+}
+
+/// How connections are made, and what each of their transactions sets.
+struct SessionOptions {
+    options: PgConnectOptions,
+    /// The mark that the session must have.
+    mark: Option<String>,
+    transaction_settings: Option<Arc<str>>,
+}
+
+impl SessionOptions {
+    /// Each session is one connection's, and has the settings.
+    fn direct(server: &Server, further: &[(&str, &str)]) -> Self {
+        let options = server.options.clone();
+        Self {
+            options: options
+                .options(SETTINGS.iter().chain(further).copied())
+                .options([(MARK, &server.mark)]),
+            mark: Some(server.mark.clone()),
+            transaction_settings: None,
+        }
+    }
+
+    /// Nothing is in a session.
+    fn pooled(server: &Server, further: &[(&str, &str)]) -> Self {
+        let settings: Vec<_> = SETTINGS.iter().chain(further).copied().collect();
+        Self {
+            options: server.options.clone().statement_cache_capacity(0),
+            mark: None,
+            transaction_settings: Some(pooler::transaction_settings(&settings).into()),
+        }
+    }
+
+    fn pool(&self, connections: u32, timeout: Duration) -> sqlx::Pool<Postgres> {
+        let mark = self.mark.clone();
+        PgPoolOptions::new()
+            .max_connections(connections)
+            .acquire_timeout(timeout)
+            // Each test is a round trip. A connection in use fails by itself.
+            .test_before_acquire(false)
+            .before_acquire(|connection, state| {
+                Box::pin(async move {
+                    if state.idle_for > MAX_UNTESTED {
+                        connection.ping().await?;
+                    }
+                    Ok(true)
+                })
+            })
+            .after_connect(move |connection, _| {
+                let mark = mark.clone();
+                Box::pin(async move { check_mark(connection, mark.as_deref()).await })
+            })
+            .connect_lazy_with(self.options.clone())
+    }
+}
+
+/// Fails if the address leads to a pooler by now: without its settings, a session would read other tables.
+async fn check_mark(connection: &mut PgConnection, mark: Option<&str>) -> sqlx::Result<()> {
+    let Some(mark) = mark else {
+        return Ok(());
+    };
+    if read_mark(connection).await? == mark {
+        return Ok(());
+    }
+    let why = "PostgreSQL is behind a connection pooler since this process has started: restart it";
+    tracing::error!("{why}");
+    Err(sqlx::Error::Configuration(why.into()))
 }

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{OnceCell, oneshot, watch};
 use tokio::time::Instant;
+use windlass_core::TraceObserver;
 use windlass_tasks::{LandingId, LatencyHistogram, StoreError, StoreFuture, StoreResult, TaskId};
 
 use crate::connection::DbConnection;
@@ -16,6 +17,7 @@ use crate::merge::Mergeable;
 use crate::notify::{self, EventSignal};
 use crate::ops::known_parents::KnownParents;
 use crate::ops::leases::LeaseWatch;
+use crate::ops::projects;
 use crate::pending_reply::PendingReply;
 use crate::pools::Pools;
 use crate::schema;
@@ -29,6 +31,8 @@ pub(crate) struct SqlStore {
     queue: WriteQueue,
     signal: EventSignal,
     settings: StoreSettings,
+    /// The id of the store, once it was read.
+    id: OnceCell<String>,
     pub(crate) known_parents: KnownParents,
     pub(crate) lease_watch: Arc<Mutex<LeaseWatch<TaskId>>>,
     pub(crate) landing_watch: Arc<Mutex<LeaseWatch<LandingId>>>,
@@ -83,6 +87,7 @@ impl SqlStore {
             queue: write_queue::spawn_writer(pools.clone(), signal.clone()),
             signal: signal.clone(),
             settings,
+            id: OnceCell::new(),
             known_parents: KnownParents::default(),
             lease_watch: Arc::default(),
             landing_watch: Arc::default(),
@@ -94,9 +99,40 @@ impl SqlStore {
         Ok(store)
     }
 
+    /// Refuses an address for notifications that belongs to another store.
+    pub(crate) async fn check_listener(&self) -> StoreResult<()> {
+        let Some(mut listener) = self.pools.listener().await else {
+            return Ok(());
+        };
+        let own = self.id().await?;
+        match projects::store_id(&mut listener).await {
+            Ok(id) if id == own => Ok(()),
+            Ok(_) | Err(_) => Err(StoreError::Refused(
+                "store.listen_url leads to another database than store.url: set it to PostgreSQL's own address of the same \
+                 database, or remove it"
+                    .to_owned(),
+            )),
+        }
+    }
+
     /// Returns the offset of the database's clock.
     pub(crate) fn clock_skew(&self) -> i64 {
         self.pools.clock_skew.get()
+    }
+
+    /// Returns who gets the traces of this process.
+    pub(crate) fn trace_observer(&self) -> Option<Arc<dyn TraceObserver>> {
+        self.settings.traces.clone()
+    }
+
+    /// Returns the id of the store, which never changes.
+    pub(crate) async fn id(&self) -> StoreResult<&str> {
+        let read = || {
+            self.read("reading the id of the store", |db| {
+                Box::pin(projects::store_id(db))
+            })
+        };
+        self.id.get_or_try_init(read).await.map(String::as_str)
     }
 
     /// Returns the machine that uses the store.

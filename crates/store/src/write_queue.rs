@@ -15,7 +15,7 @@ use windlass_tasks::StoreError;
 
 use crate::connection::DbConnection;
 use crate::notify::EventSignal;
-use crate::pools::{self, Pools};
+use crate::pools::Pools;
 use crate::write_job::{JobStage, RunOutcome, WriteJob};
 use crate::writer::{BatchError, TRANSACTION_TIMEOUT, Writer, deliver, fail};
 use crate::{events, merged_write};
@@ -159,7 +159,7 @@ async fn run_transaction(
     for job in batch.iter() {
         job.set_stage(JobStage::Committing);
     }
-    match db.execute_batch(pools::COMMIT).await {
+    match db.commit().await {
         Ok(_) => Ok(last),
         // It is unknown whether the commit took effect: a retry could apply it twice.
         Err(error) => Err(BatchError::Transaction(error, false)),

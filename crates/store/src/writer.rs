@@ -8,7 +8,7 @@ use windlass_tasks::StoreError;
 
 use crate::connection::DbConnection;
 use crate::notify::EventSignal;
-use crate::pools::{self, MAX_UNTESTED, Pools};
+use crate::pools::{MAX_UNTESTED, Pools};
 use crate::write_job::WriteJob;
 
 /// How long a transaction may take before its connection is discarded.
@@ -55,7 +55,7 @@ impl Writer {
                 Ok(())
             }
             Ok(Err(error)) => {
-                match db.execute_batch(pools::ROLLBACK).await {
+                match db.rollback().await {
                     Ok(_) => self.connection = Some((db, Instant::now())),
                     Err(_) => db.close().await,
                 }

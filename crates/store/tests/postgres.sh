@@ -3,6 +3,8 @@
 #
 #   postgres.sh start STATE [SETTING=VALUE ...]   starts the cluster unless it runs; prints the socket's directory
 #   postgres.sh restart STATE                     stops it immediately, as in a crash, and starts it again
+#   postgres.sh pooler STATE NAME [SETTING=VALUE ...]
+#                                                 starts a PgBouncer in front of it; prints its port, in the same directory
 #
 # Every test process holds a shared lock on STATE/users. When no process holds it any more, the guard stops and removes
 # the cluster. A lock is released when its process ends, however it ends.
@@ -41,6 +43,9 @@ is_alive() { # HOME
 }
 
 remove() { # HOME
+    for file in "$1"/pooler-*.pid; do
+        [ ! -f "$file" ] || kill "$(cat "$file")" 2> /dev/null || true
+    done
     if is_alive "$1"; then control "$1" -m immediate -w stop || true; fi
     case "$1" in /tmp/windlass-pg.*) rm -rf "$1" ;; esac
 }
@@ -72,6 +77,34 @@ start() {
     echo "$home"
 }
 
+# Several clients share a few connections, in turn: a client that relies on its session soon gets another one.
+pooler() { # NAME SETTING=VALUE...
+    home=$(cat "$state/home")
+    name=$1
+    shift
+    if [ -f "$home/pooler-$name.pid" ] && kill -0 "$(cat "$home/pooler-$name.pid")" 2> /dev/null; then
+        cat "$home/pooler-$name.port"
+        return
+    fi
+    bouncer=$(command -v pgbouncer || command -v /usr/sbin/pgbouncer) || {
+        echo "PgBouncer is missing: run scripts/setup --only postgres" >&2
+        exit 1
+    }
+    # The port is only a part of the socket's name.
+    port=$((6432 + $(find "$home" -name 'pooler-*.port' | wc -l)))
+    {
+        echo "[databases]"
+        echo "* = host=$home user=postgres"
+        echo "[pgbouncer]"
+        printf '%s\n' listen_addr= "listen_port=$port" "unix_socket_dir=$home" auth_type=any "logfile=$home/pooler-$name.log" \
+            "pidfile=$home/pooler-$name.pid" max_client_conn=500 default_pool_size=4 server_round_robin=1 log_connections=0 \
+            log_disconnections=0 "$@"
+    } > "$home/pooler-$name.ini"
+    as_owner touch "$home/pooler-$name.log"
+    as_owner "$bouncer" -q -d "$home/pooler-$name.ini" 9>&- 8>&- || { cat "$home/pooler-$name.log" >&2; exit 1; }
+    echo "$port" | tee "$home/pooler-$name.port"
+}
+
 # Waits until no process uses the cluster, also not within the next two seconds.
 guard() {
     exec 8> "$state/users"
@@ -100,6 +133,10 @@ case $what in
         home=$(cat "$state/home")
         control "$home" -m immediate -w stop
         launch "$home"
+        ;;
+    pooler)
+        flock 9
+        pooler "$@"
         ;;
     guard) guard ;;
     *)

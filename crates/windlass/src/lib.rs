@@ -15,6 +15,7 @@ mod proof_file;
 mod registry;
 pub mod settings;
 mod task_file;
+mod telemetry;
 mod user_program;
 
 pub use registry::{default_registry, local_registry};

@@ -23,4 +23,4 @@ pub use body::ResponseBody;
 pub use client::Client;
 pub use forward::{ForwardClient, ForwardedBody};
 pub use limits::HttpLimits;
-pub use webhook::post_json;
+pub use webhook::{JsonPoster, PostReply, post_json};

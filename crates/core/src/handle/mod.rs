@@ -218,7 +218,8 @@ impl AgentHandle {
         check(&prompt)?;
         let inner = &self.inner;
         let (turn, running) = inner.running.register(id)?;
-        let span = tracing::info_span!(
+        // At the highest level, so that the log has its fields, and those of the spans around it, at each level.
+        let span = tracing::error_span!(
             "prompt",
             backend = inner.name,
             session_id = %id,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{TraceError, TraceNode, TurnDiagnostics, millis};
+use super::{TraceError, TraceNode, TraceParent, TurnDiagnostics, millis};
 use crate::{AgentEvent, Clock, Error, ErrorCode, Usage};
 
 /// The kind of the event that reports a step inside a turn.
@@ -38,6 +38,11 @@ impl TurnTrace {
             },
             clock: Arc::clone(clock),
         }
+    }
+
+    /// Records the span of the caller.
+    pub fn set_parent(&mut self, parent: Option<TraceParent>) {
+        self.node.traceparent = parent;
     }
 
     /// Processes an event of the turn.

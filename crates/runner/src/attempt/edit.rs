@@ -284,7 +284,7 @@ impl<'a, 'r> Editor<'a, 'r> {
         match store.record_session(self.attempt.at, session.clone()).await {
             Ok(()) => self.recorded = Some(session),
             Err(error) => {
-                tracing::warn!(%error, attempt = %self.attempt.at, "the session was not recorded");
+                tracing::warn!(%error, "the session was not recorded");
             }
         }
     }

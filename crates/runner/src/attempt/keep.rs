@@ -94,7 +94,7 @@ impl AttemptContext<'_> {
         let Err(error) = while_renewing(lease, self.keep_and_record(&**copy)).await else {
             return true;
         };
-        tracing::warn!(attempt = %self.at, error, "the change is not kept yet");
+        tracing::warn!(error, "the change is not kept yet");
         let message = self.activity("keep", format!("the change is not kept yet: {error}"));
         self.runner.bus.send(message.clone());
         let append = self

@@ -67,7 +67,7 @@ impl<'a> Lease<'a> {
                     error @ (StoreError::Superseded { .. } | StoreError::NotFound { .. }),
                 )) => return LeaseLoss::Superseded(error),
                 result if self.remaining().is_zero() => {
-                    tracing::warn!(attempt = %self.at, ?result, "the lease may have expired");
+                    tracing::warn!(?result, "the lease may have expired");
                     return LeaseLoss::Unreachable;
                 }
                 // Retry soon, but without adding load to a failing store.

@@ -8,7 +8,8 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future;
 use parking_lot::Mutex;
-use windlass_core::{ErrorCode, TraceError};
+use tracing::Instrument as _;
+use windlass_core::{ErrorCode, TraceError, TraceIds};
 use windlass_tasks::{Broadcast, Outcome, Release, StoreError, TaskStatus};
 
 use super::agents::AttemptAgents;
@@ -50,8 +51,23 @@ impl AttemptEnd {
     }
 }
 
-/// Runs an attempt at a claimed task to its end.
+/// Runs an attempt at a claimed task to its end. Each line of the log has its ids.
 pub(crate) async fn run(runner: &Runner, claimed: ClaimedTask, signals: StopSignals) -> TaskResult {
+    let at = claimed.claimed.attempt;
+    let trace = trace_id(at);
+    let store = runner.settings.store_id.as_deref();
+    let ids = store.map(|store| TraceIds::new(store, &trace, None));
+    let span = tracing::error_span!(
+        "attempt",
+        task = at.task.get(),
+        attempt = at.number,
+        trace,
+        trace_id = ids.as_ref().map(TraceIds::trace_id),
+    );
+    run_to_end(runner, claimed, signals).instrument(span).await
+}
+
+async fn run_to_end(runner: &Runner, claimed: ClaimedTask, signals: StopSignals) -> TaskResult {
     let (log, log_writer) = AttemptLog::new();
     let at = claimed.claimed.attempt;
     let mut attempt = AttemptContext {
@@ -336,7 +352,7 @@ impl AttemptContext<'_> {
     }
 
     fn result(&self, status: ResultStatus, output: String, error: Option<String>) -> TaskResult {
-        tracing::info!(attempt = %self.at, %status, error, "attempt ended");
+        tracing::info!(%status, error, "attempt ended");
         TaskResult {
             status,
             files_modified: self.files(),
@@ -353,7 +369,7 @@ impl AttemptContext<'_> {
         tokio::select! {
             biased;
             closed = working_copy.close() => if let Err(error) = closed {
-                tracing::warn!(%error, attempt = %self.at, "the clone was not removed");
+                tracing::warn!(%error, "the clone was not removed");
             },
             () = self.runner.clock.sleep(self.runner.settings.lease) => {}
         }
@@ -373,7 +389,7 @@ impl AttemptContext<'_> {
         tokio::select! {
             biased;
             stored = put => if let Err(error) = stored {
-                tracing::warn!(%error, attempt = %self.at, "the trace was not stored");
+                tracing::warn!(%error, "the trace was not stored");
             },
             () = self.runner.clock.sleep(self.runner.settings.heartbeat_interval()) => {}
         }

@@ -8,6 +8,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use tokio::time::Instant;
+use tracing::Instrument as _;
 use windlass_core::escape_line;
 use windlass_tasks::NewAuditEntry;
 
@@ -38,10 +39,16 @@ const SECURITY_HEADERS: &[(&str, &str)] = &[
 /// Assigns a request id, catches panics, and adds the headers to the response.
 pub(crate) async fn finalize_response(
     State(state): State<AppState>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
     let id = state.next_id();
+    // At the highest level, so that each level of the log has its field.
+    let span = tracing::error_span!("request", request_id = &*id);
+    respond(state, id, request, next).instrument(span).await
+}
+
+async fn respond(state: AppState, id: String, mut request: Request, next: Next) -> Response {
     // Never the query: a client may have put a token there, although none is accepted.
     let path = request.uri().path().to_owned();
     let method = request.method().clone();
@@ -79,7 +86,7 @@ pub(crate) async fn finalize_response(
         .metrics
         .observe(&path, response.status(), started.elapsed());
     let status = response.status().as_u16();
-    tracing::debug!(%id, %method, path = %escape_line(&path), status, "response");
+    tracing::debug!(%method, path = %escape_line(&path), status, "response");
     let headers = response.headers_mut();
     for (name, value) in SECURITY_HEADERS {
         headers.insert(

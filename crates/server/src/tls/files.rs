@@ -149,8 +149,7 @@ fn read(
     path: &Path,
     check: impl FnOnce(&Metadata) -> Result<(), TlsError>,
 ) -> Result<SecretString, TlsError> {
-    let unreadable =
-        |error: io::Error| TlsError::file(path, format!("cannot be read: {error}"));
+    let unreadable = |error: io::Error| TlsError::file(path, format!("cannot be read: {error}"));
     let file = open(path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
     if !metadata.is_file() {
@@ -192,7 +191,8 @@ fn check_private(path: &Path, metadata: &Metadata) -> Result<(), TlsError> {
         0 => 0o037,
         owner if owner == own => 0o077,
         owner => {
-            let problem = format!("belongs to user {owner}, neither to you nor to root: it is not used");
+            let problem =
+                format!("belongs to user {owner}, neither to you nor to root: it is not used");
             return Err(TlsError::file(path, problem));
         }
     };

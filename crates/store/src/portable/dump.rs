@@ -5,7 +5,7 @@ use windlass_tasks::{StoreError, StoreResult};
 
 use super::format::{BackupHeader, RowDigest, StoreSummary, TableStart, Trailer};
 use crate::connection::DbConnection;
-use crate::pools::{Pools, ROLLBACK};
+use crate::pools::Pools;
 use crate::schema::{self, ColumnSpec, TableSpec};
 use crate::sql::{Arg, Row, Sql, args, json};
 
@@ -25,13 +25,13 @@ pub(super) type Sink<'a> = &'a mut (dyn FnMut(&str) -> StoreResult<()> + Send);
 /// Begins a transaction that sees one state of the database.
 pub(super) async fn begin_snapshot(pools: &Pools) -> StoreResult<DbConnection> {
     let mut db = pools.reader().await?;
-    db.execute_batch(BEGIN_SNAPSHOT).await?;
+    db.begin(BEGIN_SNAPSHOT).await?;
     Ok(db)
 }
 
 /// Ends the transaction.
 pub(super) async fn end_snapshot(mut db: DbConnection) {
-    if db.execute_batch(ROLLBACK).await.is_err() {
+    if db.rollback().await.is_err() {
         db.close().await;
     }
 }

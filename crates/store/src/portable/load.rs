@@ -7,7 +7,7 @@ use windlass_tasks::{StoreError, StoreResult};
 use super::dump::{dump_tables, quoted};
 use super::format::{Line, StoreSummary, TableStart, parse_line};
 use crate::connection::DbConnection;
-use crate::pools::{COMMIT, Pools, ROLLBACK};
+use crate::pools::Pools;
 use crate::schema::{self, TableSpec};
 use crate::sql::args;
 
@@ -53,10 +53,10 @@ pub(super) async fn load_store<R: BufRead + Send>(
     let mut db = pools.writer().await.map_err(|failed| failed.error)?;
     pools.begin(&mut db, true).await?;
     let loaded = match load_all(&mut db, pools, lines).await {
-        Ok(summary) => db.execute_batch(COMMIT).await.map(|_| summary),
+        Ok(summary) => db.commit().await.map(|()| summary),
         error => error,
     };
-    if loaded.is_err() && db.execute_batch(ROLLBACK).await.is_err() {
+    if loaded.is_err() && db.rollback().await.is_err() {
         db.close().await;
     }
     loaded

@@ -5,7 +5,7 @@ use std::time::Duration;
 use windlass_tasks::StoreResult;
 
 use crate::connection::DbConnection;
-use crate::pools::{COMMIT, Pools, ROLLBACK};
+use crate::pools::Pools;
 use crate::sql::{Sql, args, sql};
 
 /// How many records are removed in one transaction, so that others can write in between.
@@ -84,10 +84,10 @@ async fn remove_batch(pools: &Pools, statement: Sql, age: i64) -> StoreResult<u6
     pools.begin(&mut db, false).await?;
     let before = db.now().saturating_sub(age);
     let result = match db.fetch_returning(statement, args![before, BATCH]).await {
-        Ok(rows) => db.execute_batch(COMMIT).await.map(|_| rows.len() as u64),
+        Ok(rows) => db.commit().await.map(|()| rows.len() as u64),
         Err(error) => Err(error),
     };
-    if result.is_err() && db.execute_batch(ROLLBACK).await.is_err() {
+    if result.is_err() && db.rollback().await.is_err() {
         db.close().await;
     }
     result

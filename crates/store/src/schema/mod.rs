@@ -13,7 +13,7 @@ use windlass_tasks::{StoreError, StoreResult};
 
 use crate::connection::DbConnection;
 use crate::error::{self, StoreLocation};
-use crate::pools::{COMMIT, DatabasePools, Pools, ROLLBACK};
+use crate::pools::{DatabasePools, Pools};
 use crate::sql::{Sql, args, sql};
 use objects::{OBJECTS, SchemaObjects};
 pub(crate) use tables::{ColumnSpec, TableSpec, tables};
@@ -124,9 +124,9 @@ pub(crate) async fn migrate_if_needed(pools: &Pools) -> StoreResult<()> {
     let mut db = pools.writer().await.map_err(|failed| failed.error)?;
     pools.begin(&mut db, true).await?;
     match migrate(&mut db, pools).await {
-        Ok(()) => db.execute_batch(COMMIT).await.map(drop),
+        Ok(()) => db.commit().await,
         Err(error) => {
-            if db.execute_batch(ROLLBACK).await.is_err() {
+            if db.rollback().await.is_err() {
                 db.close().await;
             }
             Err(error)

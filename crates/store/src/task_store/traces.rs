@@ -11,11 +11,21 @@ use crate::write_job::stages;
 impl Traces for SqlStore {
     fn put_trace(&self, id: String, task: Option<TaskId>, root: TraceNode) -> StoreFuture<'_, ()> {
         let options = relaxed(stages!("storing a trace"));
+        let observed = self
+            .trace_observer()
+            .map(|to| (to, id.clone(), root.clone()));
         let args = (id, root);
-        self.write(
+        let put = self.write(
             options,
             operation!(|db, args| traces::put(db, &args.0, task, &args.1)),
-        )
+        );
+        Box::pin(async move {
+            put.await?;
+            if let Some((to, id, root)) = observed {
+                to.on_trace(self.id().await?, id, root);
+            }
+            Ok(())
+        })
     }
 
     fn trace(&self, id: String) -> StoreFuture<'_, TraceNode> {

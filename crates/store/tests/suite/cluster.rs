@@ -13,6 +13,26 @@ pub(super) struct Cluster {
     _user: File,
 }
 
+/// A running PgBouncer. It is stopped with its cluster.
+pub(super) struct Pooler {
+    socket: PathBuf,
+    port: u16,
+}
+
+impl Pooler {
+    /// Returns the URL of a database.
+    pub(super) fn url(&self, database: &str) -> String {
+        url(&self.socket, &format!(":{}", self.port), database)
+    }
+}
+
+/// Returns the URL of a database at a socket.
+fn url(socket: &Path, port: &str, database: &str) -> String {
+    // The path of the socket is the host, with its slashes escaped.
+    let host = socket.display().to_string().replace('/', "%2F");
+    format!("postgres://postgres@{host}{port}/{database}")
+}
+
 fn script(action: &str, state: &Path, settings: &[&str]) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/postgres.sh");
     let mut command = assert_cmd::Command::new(script);
@@ -64,9 +84,15 @@ impl Cluster {
 
     /// Returns the URL of a database.
     pub(super) fn url(&self, database: &str) -> String {
-        // The path of the socket is the host, with its slashes escaped.
-        let host = self.socket.display().to_string().replace('/', "%2F");
-        format!("postgres://postgres@{host}/{database}")
+        url(&self.socket, "", database)
+    }
+
+    /// Starts a PgBouncer with these settings unless one of this name runs.
+    pub(super) fn pooler(&self, name: &str, settings: &[&str]) -> Pooler {
+        let arguments = [&[name], settings].concat();
+        let port = script("pooler", &self.state, &arguments).parse().unwrap();
+        let socket = self.socket.clone();
+        Pooler { socket, port }
     }
 
     /// Connects for the statements of a test.

@@ -56,6 +56,17 @@ fn on_postgres(case: &str) {
     assert!(report.passed(), "{report}");
 }
 
+/// The settings of a PgBouncer that gives each transaction to another session.
+const TRANSACTIONS: [&str; 1] = ["pool_mode=transaction"];
+
+fn through_pooler(cases: &[&str]) {
+    let cluster = Cluster::shared();
+    let pooler = cluster.pooler("transactions", &TRANSACTIONS);
+    let make = async |_: &str| store_under_test(&pooler.url(&cluster.database().await)).await;
+    let report = run(conformance::exercise_only(cases, make));
+    assert!(report.passed(), "{report}");
+}
+
 macro_rules! cases {
     ($($name:ident),+ $(,)?) => {
         const NAMES: &[&str] = &[$(stringify!($name)),+];
@@ -161,6 +172,37 @@ cases![
     p3_leases_match_the_model,
     p9_sixteen_concurrent_writers_stay_consistent,
 ];
+
+/// Through PgBouncer, whose sessions are those of others too.
+mod real_pooler {
+    /// What the store promises, and what needs a transaction, a lock or a notification.
+    const GATE: &[&str] = &[
+        "task_fields_round_trip",
+        "p14_concurrent_writers_leave_no_seq_gaps",
+        "waiters_are_woken",
+        "p2_task_without_heartbeats_is_reclaimed",
+        "p3_superseded_attempt_changes_nothing",
+        "p3_repeated_finish_is_idempotent",
+        "p4_publish_intent_is_stored",
+        "p6_same_key_from_a_hundred_clients_gives_one_task",
+        "p30_one_worker_lands_on_a_branch_at_a_time",
+        "p8_clock_jump_loses_no_live_work",
+        "p9_two_connections_see_the_same_data",
+        "each_task_is_claimed_once",
+        "refused_write_does_not_disturb_those_that_wait_with_it",
+    ];
+
+    #[test]
+    fn p3_p9_promises_hold_through_a_pooler() {
+        super::through_pooler(GATE);
+    }
+
+    #[test]
+    #[ignore = "full: the whole suite takes a minute"]
+    fn p9_every_case_holds_through_a_pooler() {
+        super::through_pooler(super::NAMES);
+    }
+}
 
 #[test]
 fn every_case_has_a_test() {

@@ -13,5 +13,6 @@ mod machines;
 mod model_calls;
 mod portable;
 mod real_encrypted;
+mod real_pooler;
 mod real_postgres;
 mod schema_versions;

@@ -1,7 +1,7 @@
 //! The context that every command receives.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Once, OnceLock};
 use std::time::Duration;
 
 use windlass_agents::AgentContext;
@@ -13,6 +13,7 @@ use super::exit::CliError;
 use super::masking;
 use crate::agent_catalog::AgentCatalog;
 use crate::config::{self, AgentConfig, Config, Inputs};
+use crate::telemetry::Telemetry;
 use crate::{model_bridge, registry};
 
 /// Why a command without agents can start none.
@@ -31,6 +32,8 @@ pub(super) struct App<'a> {
     pub(super) console: &'a Console,
     /// Done once the notices of the configuration are printed.
     pub(super) notices: Arc<Once>,
+    /// Where traces are sent to, once the store was opened.
+    pub(super) telemetry: Arc<OnceLock<Option<Arc<Telemetry>>>>,
 }
 
 impl<'a> App<'a> {
@@ -53,6 +56,7 @@ impl<'a> App<'a> {
             inputs,
             console,
             notices: Arc::new(Once::new()),
+            telemetry: Arc::default(),
         })
     }
 
@@ -69,6 +73,7 @@ impl<'a> App<'a> {
             inputs,
             console,
             notices: Arc::new(Once::new()),
+            telemetry: Arc::clone(&self.telemetry),
         };
         app.with_local_agents().await
     }
@@ -121,6 +126,16 @@ impl<'a> App<'a> {
             }
         });
         Ok(config)
+    }
+
+    /// Returns where traces are sent to, if that is configured.
+    pub(super) fn telemetry(&self, config: &Config) -> Result<Option<Arc<Telemetry>>, CliError> {
+        if let Some(telemetry) = self.telemetry.get() {
+            return Ok(telemetry.clone());
+        }
+        let telemetry = Telemetry::new(config, &self.inputs).map_err(CliError::usage)?;
+        let telemetry = telemetry.map(Arc::new);
+        Ok(self.telemetry.get_or_init(|| telemetry).clone())
     }
 
     /// Returns the catalog of agents.

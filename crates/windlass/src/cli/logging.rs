@@ -7,11 +7,13 @@ use std::io::IsTerminal;
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 use tracing::field::{Field, Visit};
+use tracing::span::Record;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
-use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
+use tracing_subscriber::registry::{LookupSpan, Scope};
 use windlass_core::{Clock, SystemClock, escape_json};
 
 use super::Global;
@@ -46,11 +48,15 @@ pub(super) fn start(global: &Global, is_service: bool) {
     // If a program that embeds this one has already started logging, its logger stays.
     let _ = match global.log_format {
         LogFormat::Text => log.try_init(),
-        LogFormat::Json => log.event_format(JsonLines).try_init(),
+        LogFormat::Json => {
+            let log = log.fmt_fields(JsonSpanFields);
+            log.event_format(JsonLines).try_init()
+        }
     };
 }
 
-/// Writes an event as one line of JSON: `time` (milliseconds since 1970), `level`, `target`, `message` and its fields.
+/// Writes an event as one line of JSON: `time` (milliseconds since 1970), `level`, `target`, `message`, its fields and those
+/// of the attempt, the turn or the request that it belongs to.
 struct JsonLines;
 
 impl<S, N> FormatEvent<S, N> for JsonLines
@@ -60,11 +66,16 @@ where
 {
     fn format_event(
         &self,
-        _: &FmtContext<'_, S, N>,
+        context: &FmtContext<'_, S, N>,
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
         let mut fields = JsonFields(Map::new());
+        for span in context.event_scope().into_iter().flat_map(Scope::from_root) {
+            let extensions = span.extensions();
+            let known = extensions.get::<FormattedFields<N>>();
+            fields.0.extend(known.map_or_else(Map::new, parse_fields));
+        }
         event.record(&mut fields);
         let meta = event.metadata();
         // After the fields, so that none of them replaces these.
@@ -79,6 +90,32 @@ where
         let line = Value::Object(fields.0).to_string();
         writeln!(writer, "{}", escape_json(&line))
     }
+}
+
+/// Keeps the fields of a span as JSON.
+struct JsonSpanFields;
+
+impl<'w> FormatFields<'w> for JsonSpanFields {
+    fn format_fields<R: RecordFields>(&self, mut writer: Writer<'w>, fields: R) -> fmt::Result {
+        let mut found = JsonFields(Map::new());
+        fields.record(&mut found);
+        write!(writer, "{}", Value::Object(found.0))
+    }
+
+    fn add_fields(
+        &self,
+        current: &'w mut FormattedFields<Self>,
+        fields: &Record<'_>,
+    ) -> fmt::Result {
+        let mut known = JsonFields(parse_fields(current));
+        fields.record(&mut known);
+        current.fields = Value::Object(known.0).to_string();
+        Ok(())
+    }
+}
+
+fn parse_fields<N>(fields: &FormattedFields<N>) -> Map<String, Value> {
+    serde_json::from_str(&fields.fields).unwrap_or_default()
 }
 
 /// Collects the fields of an event.
@@ -133,6 +170,7 @@ mod tests {
         let writer = output.clone();
         let log = tracing_subscriber::fmt()
             .with_writer(move || writer.clone())
+            .fmt_fields(JsonSpanFields)
             .event_format(JsonLines)
             .finish();
         tracing::subscriber::with_default(log, || {
@@ -143,6 +181,11 @@ mod tests {
                 "two\nlines \u{1b}[31m"
             );
             tracing::info!(ok = true, "second");
+            let attempt =
+                tracing::error_span!("attempt", task = 3_u64, trace_id = tracing::field::Empty);
+            attempt.record("trace_id", "4bf9");
+            let turn = tracing::error_span!(parent: &attempt, "prompt", task = 4_u64, turn = 1_u64);
+            turn.in_scope(|| tracing::warn!(turn = 2_u64, "third"));
         });
         let text = String::from_utf8(output.0.lock().unwrap().clone()).unwrap();
         assert!(!text.contains('\u{1b}'), "{text}");
@@ -150,7 +193,7 @@ mod tests {
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
-        assert_eq!(lines.len(), 2, "{text}");
+        assert_eq!(lines.len(), 3, "{text}");
         assert_eq!(lines[0]["message"], "two\nlines \u{1b}[31m");
         assert_eq!(lines[0]["level"], "warn");
         assert_eq!(
@@ -161,6 +204,16 @@ mod tests {
         assert_eq!(
             (&lines[1]["ok"], &lines[1]["level"]),
             (&json!(true), &json!("info"))
+        );
+        // The nearest value of a name counts.
+        let third = &lines[2];
+        assert_eq!(
+            (&third["trace_id"], &third["task"]),
+            (&json!("4bf9"), &json!(4))
+        );
+        assert_eq!(
+            (&third["turn"], &third["message"]),
+            (&json!(2), &json!("third"))
         );
     }
 }

@@ -75,6 +75,7 @@ mod worker_pause;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
@@ -301,9 +302,13 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
         };
     }
     let bridge = app.bridge.clone();
+    let telemetry = Arc::clone(&app.telemetry);
     let outcome = run_command(cli.command, app).await;
     if let Some(bridge) = bridge {
         bridge.flush().await;
+    }
+    if let Some(Some(telemetry)) = telemetry.get() {
+        telemetry.flush().await;
     }
     outcome
 }

@@ -60,6 +60,8 @@ impl OpenQueue {
         let machine = local_machine(&app.inputs, &url)?;
         let mut settings = StoreSettings::default();
         settings.machine = machine.clone();
+        settings.traces = app.telemetry(&config)?.map(|telemetry| telemetry as _);
+        settings.listen_url = config.store.listen_url.clone();
         let OpenStore {
             tasks: store,
             access,

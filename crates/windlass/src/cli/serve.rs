@@ -88,6 +88,9 @@ impl Serve {
         if let Some(files) = self.tls.files(&queue.config)? {
             server = server.with_tls(files);
         }
+        if let Some(telemetry) = app.telemetry(&queue.config)? {
+            server = server.with_span_counts(telemetry.counts());
+        }
         if let Some(worker) = &worker {
             server = server.with_worker(worker.pool.clone());
         }
@@ -201,11 +204,9 @@ async fn run_worker(
 fn listen_error(error: ServerError) -> CliError {
     match error {
         ServerError::Store(error) => error.into(),
-        ServerError::NotLoopback { .. } => {
-            CliError::usage(format!(
-                "{error} with --tls-cert and --tls-key, or pass --insecure-listen to allow it"
-            ))
-        }
+        ServerError::NotLoopback { .. } => CliError::usage(format!(
+            "{error} with --tls-cert and --tls-key, or pass --insecure-listen to allow it"
+        )),
         error => CliError::usage(error.to_string()),
     }
 }

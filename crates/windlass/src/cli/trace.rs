@@ -6,8 +6,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use clap::Args;
+use serde_json::{Value, json};
+use windlass_core::{TraceIds, TraceNode};
 use windlass_server::{TraceSummary, task_of_trace};
-use windlass_tasks::{Attempt, TaskId, TaskStore};
+use windlass_tasks::{Attempt, StoreError, TaskId, TaskStore};
 
 use super::app::App;
 use super::console::{BAD, GOOD, QUIET, WARNING};
@@ -15,9 +17,12 @@ use super::exit::{CliError, Exit};
 use super::queue::ProjectQueue;
 use super::table::{self, Cell};
 
+/// How many traces are searched for an id of OpenTelemetry.
+const SEARCHED: u32 = 1_000;
+
 #[derive(Debug, Args)]
 pub(super) struct Trace {
-    /// Trace id (default: list the newest traces)
+    /// Trace id, or that of OpenTelemetry (default: list the newest traces)
     id: Option<String>,
     /// List only traces of this task
     #[arg(long, value_name = "ID", conflicts_with = "id")]
@@ -39,13 +44,17 @@ impl Trace {
         let Some(id) = self.id.clone() else {
             return self.list(app, &*store).await;
         };
-        let root = store.trace(id).await?;
+        let (id, root) = find(&*store, id).await?;
+        let ids = TraceIds::new(&store.store_id().await?, &id, root.traceparent.as_ref());
         if self.json {
-            app.console.pretty_json(&root)?;
+            app.console.pretty_json(&with_ids(&root, &ids))?;
         } else {
             for line in view::lines(&root) {
                 app.console.line(&line)?;
             }
+            let id = ids.trace_id();
+            app.console
+                .line(&format!("{QUIET}OpenTelemetry trace {id}{QUIET:#}"))?;
         }
         Ok(Exit::Done)
     }
@@ -80,6 +89,50 @@ impl Trace {
             app.console.line(&line)?;
         }
         Ok(Exit::Done)
+    }
+}
+
+/// Finds a trace by its own id or, among the newest, by its id in OpenTelemetry.
+async fn find(store: &dyn TaskStore, id: String) -> Result<(String, TraceNode), CliError> {
+    let unknown = match store.trace(id.clone()).await {
+        Ok(root) => return Ok((id, root)),
+        Err(error @ StoreError::NotFound { .. }) => error,
+        Err(error) => return Err(error.into()),
+    };
+    let is_digit = |byte: u8| byte.is_ascii_hexdigit();
+    if id.len() != 32 || !id.bytes().all(is_digit) {
+        return Err(unknown.into());
+    }
+    let store_id = store.store_id().await?;
+    for own in store.traces(None, SEARCHED).await? {
+        let is_attempt = task_of_trace(&own).is_some();
+        if is_attempt && TraceIds::new(&store_id, &own, None).trace_id() != id {
+            continue;
+        }
+        let root = store.trace(own.clone()).await?;
+        let ids = TraceIds::new(&store_id, &own, root.traceparent.as_ref());
+        if ids.trace_id() == id {
+            return Ok((own, root));
+        }
+    }
+    Err(unknown.into())
+}
+
+/// Returns the trace as JSON, with the ids that its steps have in OpenTelemetry.
+fn with_ids(root: &TraceNode, ids: &TraceIds) -> Value {
+    let mut root = json!(root);
+    add_span_ids(&mut root, ids, &mut Vec::new());
+    root["trace_id"] = ids.trace_id().into();
+    root
+}
+
+fn add_span_ids(node: &mut Value, ids: &TraceIds, path: &mut Vec<usize>) {
+    node["span_id"] = ids.span_id(path).into();
+    let children = node.get_mut("children").and_then(Value::as_array_mut);
+    for (position, child) in children.into_iter().flatten().enumerate() {
+        path.push(position);
+        add_span_ids(child, ids, path);
+        path.pop();
     }
 }
 

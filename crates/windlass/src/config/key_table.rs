@@ -14,7 +14,7 @@ mod spending;
 mod tasks;
 
 pub use agents::{AgentKeys, GeneralSettings};
-pub use outbox::{NotifySettings, PublishSettings};
+pub use outbox::{NotifySettings, PublishSettings, TelemetrySettings};
 pub use policy::PolicySettings;
 pub use routing::RoutingSettings;
 pub use served::{AliasSettings, CompositeSettings, GatewaySettings, ServerSettings};
@@ -214,6 +214,7 @@ const TABLES: &[&[KeySpec]] = &[
     CommitKeys::KEYS,
     PublishSettings::KEYS,
     NotifySettings::KEYS,
+    TelemetrySettings::KEYS,
     RunSettings::KEYS,
     WorkerSettings::KEYS,
     LandSettings::KEYS,

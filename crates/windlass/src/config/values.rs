@@ -15,7 +15,7 @@ use super::{
     GatewaySettings, GeneralSettings, Key, LandSettings, LimitSettings, Notice, NotifySettings,
     Origin, PolicySettings, PriceKeys, PublishSettings, Result, ReviewSettings, RoutingSettings,
     RunSettings, SandboxSettings, ServerSettings, SpendSettings, StoreKeys, TaskSettings,
-    TestsSettings, WorkerSettings, WorkspaceSettings, redact,
+    TelemetrySettings, TestsSettings, WorkerSettings, WorkspaceSettings, redact,
 };
 
 /// The configuration, merged from all layers. Each table of `windlass.toml` is a field.
@@ -46,6 +46,8 @@ pub struct Config {
     pub publish: PublishSettings,
     /// Notifications.
     pub notify: NotifySettings,
+    /// Traces that are sent to a collector.
+    pub telemetry: TelemetrySettings,
     /// `windlass run`.
     pub run: RunSettings,
     /// The worker.
@@ -118,6 +120,7 @@ impl Config {
             commit: CommitKeys::read(&tables["commit"])?,
             publish: PublishSettings::read(&tables["publish"])?,
             notify: NotifySettings::read(&tables["notify"])?,
+            telemetry: TelemetrySettings::read(&tables["telemetry"])?,
             run: RunSettings::read(&tables["run"])?,
             worker: WorkerSettings::read(&tables["worker"])?,
             land,

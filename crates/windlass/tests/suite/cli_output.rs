@@ -243,7 +243,9 @@ fn agents_that_are_not_used_are_only_named() {
     let names = lines.find(|line| line.starts_with("not installed or not set up: "));
     assert!(names.unwrap().contains(", goose, "), "{shown}");
     assert!(shown.contains("`windlass agents --all`"), "{shown}");
-    let all = harness.run(&["agents", "--all", config[0], config[1]]).stdout;
+    let all = harness
+        .run(&["agents", "--all", config[0], config[1]])
+        .stdout;
     assert!(all.lines().any(is_row), "{all}");
     assert!(!all.contains("not set up:"), "{all}");
     let doctor = harness.run(&["doctor", config[0], config[1]]).stdout;

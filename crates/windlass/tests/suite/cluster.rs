@@ -34,15 +34,30 @@ impl Cluster {
     }
 
     pub(crate) fn url(&self) -> String {
+        self.url_at("")
+    }
+
+    /// Starts a PgBouncer that gives each transaction to another session, and returns its URL.
+    pub(crate) fn pooler_url(&self) -> String {
+        let settings = ["transactions", "pool_mode=transaction"];
+        let port = script_with("pooler", &self.state, &settings);
+        self.url_at(&format!(":{}", port.trim()))
+    }
+
+    fn url_at(&self, port: &str) -> String {
         let host = self.socket.display().to_string().replace('/', "%2F");
-        format!("postgres://postgres@{host}/postgres")
+        format!("postgres://postgres@{host}{port}/postgres")
     }
 }
 
 fn script(action: &str, state: &Path) -> String {
+    script_with(action, state, &[])
+}
+
+fn script_with(action: &str, state: &Path, args: &[&str]) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/postgres.sh");
     let mut command = assert_cmd::Command::new(script);
-    let output = command.arg(action).arg(state).output().unwrap();
+    let output = command.arg(action).arg(state).args(args).output().unwrap();
     assert!(
         output.status.success(),
         "PostgreSQL does not start; scripts/setup installs it: {output:?}"

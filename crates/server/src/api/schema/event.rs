@@ -98,6 +98,9 @@ pub(crate) struct TraceNode {
     usage: Option<Usage>,
     #[schema(nullable = false)]
     error: Option<TraceError>,
+    /// The span of the caller, if this is a request that is part of the caller's trace (W3C Trace Context).
+    #[schema(nullable = false)]
+    traceparent: Option<String>,
     #[schema(no_recursion, nullable = false)]
     children: Option<Vec<TraceNode>>,
 }

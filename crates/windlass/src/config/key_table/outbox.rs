@@ -16,6 +16,20 @@ settings! {
 }
 
 settings! {
+    /// Settings of traces that are sent to a collector.
+    pub struct TelemetrySettings at "telemetry." {
+        /// The address of an OpenTelemetry collector that gets the traces of attempts and requests (OTLP over HTTP, JSON), such as
+        /// "http://127.0.0.1:4318". They are sent to its path `/v1/traces`.
+        otlp_endpoint: Option<String> as Url, env_var("OTEL_EXPORTER_OTLP_ENDPOINT");
+        /// The variable that holds the headers of these requests, as `NAME=VALUE,NAME=VALUE` with percent-encoded values. It is read
+        /// from the environment, or else from a trusted `.env`. Default: OTEL_EXPORTER_OTLP_HEADERS, if it is set.
+        headers_env: Option<String> as SecretVariable;
+        /// The name of this service in the traces.
+        service_name: String as NonEmptyText = "windlass", env_var("OTEL_SERVICE_NAME");
+    }
+}
+
+settings! {
     /// Settings of notifications.
     pub struct NotifySettings at "notify." {
         /// Whether to show a notification on the desktop, with `notify-send`.

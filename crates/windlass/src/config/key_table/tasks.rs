@@ -14,6 +14,9 @@ settings! {
         /// URL of the task store: `sqlite:FILE` or `postgres://…`. Default: a file of this project in the state directory;
         /// `windlass store path` prints it.
         url: Option<String> as NonEmptyText;
+        /// PostgreSQL's own address, for notifications, if `store.url` leads to a connection pooler such as PgBouncer. Without it,
+        /// events of other processes are polled four times a second.
+        listen_url: Option<String> as NonEmptyText, secret;
     }
 }
 
