@@ -43,6 +43,7 @@ mod sqlite;
 mod store;
 mod task_row;
 mod task_store;
+mod upgrade;
 mod write_job;
 mod write_queue;
 mod writer;
@@ -62,7 +63,11 @@ pub use portable::{
     Problem, Pruned, StoreRetention, StoreSummary, TableSummary, backup, check, prune, restore,
     summarize,
 };
+pub use schema::{BlockedBy, MigrationMode, MigrationPlan};
+#[doc(hidden)]
+pub use schema::{Migration, Migrations};
 pub use sqlite::{Inspection, inspect};
+pub use upgrade::{migrate, migration_plan};
 
 /// The machine that uses a store. Each machine has the files of a project at a path of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -91,6 +96,9 @@ pub struct StoreSettings {
     pub lease_clock: Arc<dyn LeaseClock>,
     /// The machine. By default it has no name.
     pub machine: LocalMachine,
+    /// The migrations that this program knows, for tests of newer programs.
+    #[doc(hidden)]
+    pub migrations: Migrations,
 }
 
 impl Default for StoreSettings {
@@ -102,6 +110,7 @@ impl Default for StoreSettings {
             clock_skew: ClockSkew::default(),
             lease_clock: Arc::new(lease_clock::MachineClock::new()),
             machine: LocalMachine::default(),
+            migrations: Migrations::default(),
         }
     }
 }
@@ -116,15 +125,19 @@ pub struct OpenStore {
     pub access: Arc<dyn AccessStore>,
     /// The model calls of agents.
     pub calls: Arc<dyn ModelCalls>,
+    /// The schema version of the store, if a newer program has migrated it. This one may go on.
+    pub newer_schema: Option<i64>,
 }
 
 impl OpenStore {
     fn new(store: store::SqlStore) -> Self {
+        let newer_schema = store.newer_schema();
         let store = Arc::new(store);
         Self {
             tasks: Arc::clone(&store) as _,
             access: Arc::clone(&store) as _,
             calls: store,
+            newer_schema,
         }
     }
 }

@@ -30,11 +30,14 @@ pub(crate) async fn connect(url: &str, settings: &StoreSettings) -> StoreResult<
             "invalid store URL: {error}; expected postgres://user@host/database"
         ))
     };
+    let schema_version = settings.migrations.newest().to_string();
     let options = PgConnectOptions::from_str(url)
         .map_err(invalid_url)?
         .application_name("windlass")
         .options([
             ("search_path", "windlass"),
+            // Statements compare it with the oldest program that may use the store.
+            ("windlass.schema_version", schema_version.as_str()),
             ("lock_timeout", "5s"),
             ("statement_timeout", "15s"),
             ("idle_in_transaction_session_timeout", "30s"),
@@ -76,6 +79,7 @@ pub(crate) async fn connect(url: &str, settings: &StoreSettings) -> StoreResult<
         location,
         clock_skew: settings.clock_skew.clone(),
         lease_clock: Arc::clone(&settings.lease_clock),
+        migrations: settings.migrations.clone(),
     })
 }
 

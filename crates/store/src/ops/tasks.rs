@@ -1,32 +1,45 @@
 //! User operations on stored tasks: list, link, cancel, retry.
 
+use std::fmt::Write as _;
+
 use windlass_tasks::{StoreError, StoreResult, Task, TaskFilter, TaskId, TaskStatus};
 
 use super::{approvals, candidates, dependents, enqueue, landings};
 use crate::connection::DbConnection;
 use crate::events::{page_size, status};
-use crate::sql::{Sql, args, or_zero, sql};
+use crate::sql::{Arg, Sql, args, or_zero, sql};
 use crate::task_row::{self, TaskRow, columns};
 
 /// Maximum and default number of tasks per page.
 const MAX_PAGE: u32 = 1_000;
 
+/// Lists tasks, ordered by id. A condition that is not asked for is not in the statement, so that each has an index.
 pub(crate) async fn list(db: &mut DbConnection, filter: &TaskFilter) -> StoreResult<Vec<Task>> {
-    const LIST: Sql = sql!(
-        "SELECT ",
-        columns!(),
-        " FROM task WHERE ($1 = 0 OR project_id = $1) AND ($2 = 0 OR issue_id = $2) ",
-        "AND ($3 = '' OR status = $3) AND id > $4 AND ($6 = 0 OR candidate_of = $6) ORDER BY id LIMIT $5"
-    );
-    let values = args![
-        or_zero(filter.project_id),
-        or_zero(filter.issue_id),
-        filter.status.map_or("", TaskStatus::as_str),
-        or_zero(filter.after),
-        page_size(filter.limit, MAX_PAGE),
-        or_zero(filter.candidate_of),
-    ];
-    let rows = db.fetch_all(LIST, values).await?;
+    let mut text = concat!("SELECT ", columns!(), " FROM task WHERE id > $1").to_owned();
+    let limit = page_size(filter.limit, MAX_PAGE);
+    let mut values = args![or_zero(filter.after), limit];
+    let mut add = |condition: &str, value: Arg| {
+        values.push(value);
+        // Writing to a string does not fail.
+        let _ = write!(text, " AND {condition} = ${}", values.len());
+    };
+    if let Some(status) = filter.status {
+        add("status", status.as_str().into());
+    }
+    if let Some(project) = filter.project_id {
+        // The tasks of a project that are not finished are few, and so are all that are not finished: the plus sign keeps
+        // SQLite, which does not know that, from reading the whole project.
+        let is_few = filter.status.is_some_and(|status| !status.is_final());
+        add(if is_few { "+project_id" } else { "project_id" }, project.into());
+    }
+    if let Some(issue) = filter.issue_id {
+        add("issue_id", issue.into());
+    }
+    if let Some(of) = filter.candidate_of {
+        add("candidate_of", of.into());
+    }
+    text.push_str(" ORDER BY id LIMIT $2");
+    let rows = db.fetch_built(text, values).await?;
     rows.iter()
         .map(|row| Ok(task_row::from_row(row)?.task))
         .collect()

@@ -14,4 +14,5 @@ mod model_calls;
 mod portable;
 mod real_encrypted;
 mod real_postgres;
+mod rolling;
 mod schema_versions;

@@ -86,8 +86,13 @@ impl Outbox {
         };
         let send = async {
             let loops = async {
+                let notify = async {
+                    if self.notifier.is_some() {
+                        self.repeat(async || self.notify().await, &ended).await;
+                    }
+                };
                 tokio::join!(
-                    self.repeat(async || self.notify().await, &ended),
+                    notify,
                     self.repeat(async || self.push().await, &ended)
                 );
             };
@@ -125,7 +130,12 @@ impl Outbox {
             let wait = async {
                 match done {
                     Ok(()) => {
-                        let last = self.store.wait_for_events(seen, INTERVAL).await;
+                        // Pushes that a person asked for are found at the end of the interval, too.
+                        let last = if self.followers().is_empty() {
+                            self.store.wait_for_work(seen, INTERVAL).await
+                        } else {
+                            self.store.wait_for_events(seen, INTERVAL).await
+                        };
                         tokio::time::sleep(DEBOUNCE).await;
                         last.unwrap_or(seen)
                     }

@@ -68,6 +68,7 @@ mod recording;
 mod remote_attacks;
 mod remote_project;
 mod review;
+mod rolling;
 mod run;
 mod run_contract;
 mod serve;
