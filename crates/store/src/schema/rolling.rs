@@ -200,7 +200,7 @@ async fn active_workers(db: &mut DbConnection, version: i64) -> StoreResult<Vec<
             )
         };
     }
-    const WITHOUT_VERSIONS: Sql = active!("0");
+    const WITHOUT_VERSIONS: Sql = active!("CAST(0 AS BIGINT)");
     const WITH_VERSIONS: Sql = active!("schema_version");
     let active = match version {
         version if version < FIRST_WITH_VERSIONS => WITHOUT_VERSIONS,
