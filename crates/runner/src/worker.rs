@@ -10,8 +10,7 @@ use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio_util::sync::CancellationToken;
 use windlass_tasks::{
-    AttemptRef, Claim, NewWorker, ProjectId, StoreError, TaskFilter, TaskId, TaskStatus,
-    WorkerKind,
+    AttemptRef, Claim, NewWorker, ProjectId, StoreError, TaskFilter, TaskId, TaskStatus, WorkerKind,
 };
 
 use crate::attempt::keep_stale_changes;

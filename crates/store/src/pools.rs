@@ -150,12 +150,14 @@ impl Pools {
         };
         let row = self.begin_with(db, begin).await?;
         match row.opt_int("oldest")? {
-            Some(oldest) if oldest > self.migrations.newest() => Err(StoreError::Outdated(format!(
-                "{} was migrated by a newer Windlass, and this one, with schema version {}, cannot use it any more: \
+            Some(oldest) if oldest > self.migrations.newest() => {
+                Err(StoreError::Outdated(format!(
+                    "{} was migrated by a newer Windlass, and this one, with schema version {}, cannot use it any more: \
                  install the newer version and start again",
-                self.location.0,
-                self.migrations.newest()
-            ))),
+                    self.location.0,
+                    self.migrations.newest()
+                )))
+            }
             _ => Ok(()),
         }
     }

@@ -1,7 +1,5 @@
 //! User operations on stored tasks: list, link, cancel, retry.
 
-use std::fmt::Write as _;
-
 use windlass_tasks::{StoreError, StoreResult, Task, TaskFilter, TaskId, TaskStatus};
 
 use super::{approvals, candidates, dependents, enqueue, landings};
@@ -14,31 +12,42 @@ use crate::task_row::{self, TaskRow, columns};
 const MAX_PAGE: u32 = 1_000;
 
 /// Lists tasks, ordered by id. A condition that is not asked for is not in the statement, so that each has an index.
+///
+/// With a status, PostgreSQL compares both columns of the index of statuses, and orders by both. It would else read tasks by id
+/// until it has found enough, which in a long history begins with those that ended long ago.
 pub(crate) async fn list(db: &mut DbConnection, filter: &TaskFilter) -> StoreResult<Vec<Task>> {
-    let mut text = concat!("SELECT ", columns!(), " FROM task WHERE id > $1").to_owned();
+    let mut text = concat!("SELECT ", columns!(), " FROM task WHERE ").to_owned();
     let limit = page_size(filter.limit, MAX_PAGE);
     let mut values = args![or_zero(filter.after), limit];
-    let mut add = |condition: &str, value: Arg| {
-        values.push(value);
-        // Writing to a string does not fail.
-        let _ = write!(text, " AND {condition} = ${}", values.len());
+    let (start, order) = match filter.status {
+        Some(status) => {
+            values.extend(args![status.as_str()]);
+            if db.is_sqlite() {
+                ("status = $3 AND id > $1", "id")
+            } else {
+                ("(status, id) > ($3, $1) AND status <= $3", "status, id")
+            }
+        }
+        None => ("id > $1", "id"),
     };
-    if let Some(status) = filter.status {
-        add("status", status.as_str().into());
+    text.push_str(start);
+    // SQLite has no statistics, and would read the whole project: the plus sign leaves it the index of statuses alone.
+    let project = match filter.status {
+        Some(_) if db.is_sqlite() => "+project_id",
+        _ => "project_id",
+    };
+    let conditions = [
+        (project, filter.project_id.map(Arg::from)),
+        ("issue_id", filter.issue_id.map(Arg::from)),
+        ("candidate_of", filter.candidate_of.map(Arg::from)),
+    ];
+    for (column, value) in conditions {
+        if let Some(value) = value {
+            values.push(value);
+            text.push_str(&format!(" AND {column} = ${}", values.len()));
+        }
     }
-    if let Some(project) = filter.project_id {
-        // The tasks of a project that are not finished are few, and so are all that are not finished: the plus sign keeps
-        // SQLite, which does not know that, from reading the whole project.
-        let is_few = filter.status.is_some_and(|status| !status.is_final());
-        add(if is_few { "+project_id" } else { "project_id" }, project.into());
-    }
-    if let Some(issue) = filter.issue_id {
-        add("issue_id", issue.into());
-    }
-    if let Some(of) = filter.candidate_of {
-        add("candidate_of", of.into());
-    }
-    text.push_str(" ORDER BY id LIMIT $2");
+    text.push_str(&format!(" ORDER BY {order} LIMIT $2"));
     let rows = db.fetch_built(text, values).await?;
     rows.iter()
         .map(|row| Ok(task_row::from_row(row)?.task))

@@ -17,8 +17,8 @@ use crate::connection::DbConnection;
 use crate::error::{self, StoreLocation};
 use crate::pools::{DatabasePools, Pools};
 use crate::sql::{Sql, args, sql};
-use objects::{OBJECTS, SchemaObjects};
 pub use migrations::{Migration, Migrations};
+use objects::{OBJECTS, SchemaObjects};
 pub use rolling::{BlockedBy, MigrationMode, MigrationPlan};
 pub(crate) use rolling::{migrate_with, read_plan};
 pub(crate) use tables::{ColumnSpec, TableSpec, tables};
@@ -107,9 +107,7 @@ pub(crate) async fn check_known(db: &mut DbConnection, pools: &Pools) -> StoreRe
     let version = check(db, pools).await?;
     let newest = pools.migrations.newest();
     match version {
-        Some(version) if version > newest => {
-            Err(StoreError::Outdated(newer(pools, version)))
-        }
+        Some(version) if version > newest => Err(StoreError::Outdated(newer(pools, version))),
         version => Ok(version),
     }
 }

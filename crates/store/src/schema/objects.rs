@@ -125,7 +125,10 @@ impl SchemaObjects {
             };
             return Err(rejected(location, &problem));
         }
-        let mut added = self.0.iter().filter(|(name, _)| !wanted.0.contains_key(*name));
+        let mut added = self
+            .0
+            .iter()
+            .filter(|(name, _)| !wanted.0.contains_key(*name));
         match added.find(|(object, definition)| !is_passive(&object.kind, definition)) {
             Some((object, _)) => Err(foreign(location, object)),
             None => Ok(()),
@@ -165,7 +168,9 @@ fn is_passive(kind: &str, definition: &str) -> bool {
 
 /// Counts what looks like a call of a function: a word and a parenthesis.
 fn calls(definition: &str) -> usize {
-    let before = definition.match_indices('(').map(|(at, _)| &definition[..at]);
+    let before = definition
+        .match_indices('(')
+        .map(|(at, _)| &definition[..at]);
     let words = before.map(|text| {
         let start = text.rfind(|c: char| !c.is_alphanumeric() && c != '_' && c != '"');
         &text[start.map_or(0, |at| at + 1)..]
@@ -182,10 +187,8 @@ fn extends(definition: &str, wanted: &str) -> bool {
     let Some(added) = definition.len().checked_sub(wanted.len()) else {
         return false;
     };
-    let (Some(end), Some(between)) = (
-        wanted.get(start..),
-        definition.get(start..start + added),
-    ) else {
+    let (Some(end), Some(between)) = (wanted.get(start..), definition.get(start..start + added))
+    else {
         return false;
     };
     let is_column = (between.starts_with(',') || between.ends_with(',')) && !between.contains('(');
@@ -247,26 +250,44 @@ mod tests {
     #[test]
     fn newer_schema_has_every_known_object_and_runs_nothing() {
         let location = StoreLocation("the store".to_owned());
-        let known = [("table", "t", "CREATE TABLE t (a TEXT)"), ("index", "i", "CREATE INDEX i ON t (a)")];
+        let known = [
+            ("table", "t", "CREATE TABLE t (a TEXT)"),
+            ("index", "i", "CREATE INDEX i ON t (a)"),
+        ];
         let wanted = objects(&known);
         let with = |more| objects(&[known[0], known[1], more]);
         let check = |found: SchemaObjects| found.check_extends(&wanted, &location);
-        assert_eq!(check(with(("table", "u", "CREATE TABLE u (a TEXT)"))), Ok(()));
-        assert_eq!(check(with(("index", "j", "CREATE INDEX j ON t (a)"))), Ok(()));
+        assert_eq!(
+            check(with(("table", "u", "CREATE TABLE u (a TEXT)"))),
+            Ok(())
+        );
+        assert_eq!(
+            check(with(("index", "j", "CREATE INDEX j ON t (a)"))),
+            Ok(())
+        );
         for kind in ["trigger", "view", "rule", "function", "policy"] {
             assert!(check(with((kind, "x", "anything"))).is_err(), "{kind}");
         }
         for (kind, definition) in [
             ("table", "CREATE VIRTUAL TABLE x USING fts5(a)"),
             ("index", "CREATE INDEX x ON t (f(a))"),
-            ("index", "CREATE INDEX x ON windlass.t USING btree (a) WHERE (f(a) = 'x'::text)"),
+            (
+                "index",
+                "CREATE INDEX x ON windlass.t USING btree (a) WHERE (f(a) = 'x'::text)",
+            ),
             ("column", "text not null default f()"),
             ("constraint", "CHECK ((a <> ''::text))"),
         ] {
-            assert!(check(with((kind, "x", definition))).is_err(), "{definition}");
+            assert!(
+                check(with((kind, "x", definition))).is_err(),
+                "{definition}"
+            );
         }
         for (kind, definition) in [
-            ("index", "CREATE INDEX x ON windlass.t USING btree (a) WHERE ((a = 'x'::text) AND (b = 0))"),
+            (
+                "index",
+                "CREATE INDEX x ON windlass.t USING btree (a) WHERE ((a = 'x'::text) AND (b = 0))",
+            ),
             ("column", "text not null default ''::text"),
             ("constraint", "FOREIGN KEY (a) REFERENCES windlass.u(id)"),
         ] {

@@ -86,7 +86,9 @@ impl MigrationPlan {
             .collect();
         let (verb, more) = match self.blocked_by.len() {
             1 => ("an active worker", String::new()),
-            count if count > MAX_NAMED => ("active workers", format!(" and {} more", count - MAX_NAMED)),
+            count if count > MAX_NAMED => {
+                ("active workers", format!(" and {} more", count - MAX_NAMED))
+            }
             _ => ("active workers", String::new()),
         };
         Err(StoreError::Refused(format!(
@@ -195,7 +197,9 @@ async fn active_workers(db: &mut DbConnection, version: i64) -> StoreResult<Vec<
     macro_rules! active {
         ($schema:literal) => {
             sql!(
-                "SELECT id, name, version, ", $schema, " AS schema_version, drain, running FROM worker ",
+                "SELECT id, name, version, ",
+                $schema,
+                " AS schema_version, drain, running FROM worker ",
                 "WHERE seen_at + 3 * interval_ms >= $1 ORDER BY machine, id LIMIT 10000"
             )
         };

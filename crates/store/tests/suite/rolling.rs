@@ -14,8 +14,8 @@ use windlass_store::{
     open_all, open_with,
 };
 use windlass_tasks::{
-    Claim, LeaseStatus, NewProject, NewTask, NewWorker, Outcome, StoreError, StoreResult, TaskStatus,
-    TaskStore, WorkerId, WorkerRenewal,
+    Claim, LeaseStatus, NewProject, NewTask, NewWorker, Outcome, StoreError, StoreResult,
+    TaskStatus, TaskStore, WorkerId, WorkerRenewal,
 };
 
 use super::cluster::Cluster;
@@ -135,7 +135,10 @@ async fn compatible(url: &str) {
     assert_eq!(done.status, TaskStatus::Completed);
     let claimed = newest.claim(claim(None)).await.unwrap().unwrap();
     assert_eq!(claimed.task.title, "three");
-    store.finish(second.attempt, completed(), usage).await.unwrap();
+    store
+        .finish(second.attempt, completed(), usage)
+        .await
+        .unwrap();
 
     // An older program would leave out what it does not know.
     let dir = tempfile::tempdir().unwrap();
@@ -152,7 +155,11 @@ async fn incompatible(url: &str) {
     let refused = open_with(url, settings.clone()).await.unwrap_err();
     assert!(matches!(refused, StoreError::Refused(_)), "{refused:?}");
     let text = refused.to_string();
-    for part in ["m/1 (0.1.0)", "windlass store migrate", "from schema version 18 to 19"] {
+    for part in [
+        "m/1 (0.1.0)",
+        "windlass store migrate",
+        "from schema version 18 to 19",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let plan = migration_plan(url, &settings).await.unwrap();
@@ -167,7 +174,10 @@ async fn incompatible(url: &str) {
     assert_eq!(renewal, WorkerRenewal::DrainRequested);
     assert_eq!(store.claim(claim(Some(worker))).await, Ok(None));
     let usage = Usage::default();
-    store.finish(running.attempt, completed(), usage).await.unwrap();
+    store
+        .finish(running.attempt, completed(), usage)
+        .await
+        .unwrap();
     store.remove_worker(worker).await.unwrap();
     let plan = migrate(url, &settings, MigrationMode::Drain).await.unwrap();
     assert!(plan.migrated && plan.blocked_by.is_empty(), "{plan:?}");
@@ -208,15 +218,22 @@ async fn lost_workers_are_in_nobodys_way(url: &str) {
 
 /// The statements that create a store of an earlier version with one active worker.
 fn earlier(database: &str, version: i64, before: &str) -> String {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(database);
-    let mut files: Vec<_> = std::fs::read_dir(dir).unwrap().map(|file| file.unwrap().path()).collect();
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("migrations")
+        .join(database);
+    let mut files: Vec<_> = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
     files.sort();
     let mut text = format!(
         "{before} CREATE TABLE windlass_schema (version BIGINT NOT NULL PRIMARY KEY, at BIGINT NOT NULL);"
     );
     for (at, file) in (1..=version).zip(files) {
         let migration = std::fs::read_to_string(file).unwrap();
-        text.push_str(&format!("{migration}; INSERT INTO windlass_schema VALUES ({at}, 0);"));
+        text.push_str(&format!(
+            "{migration}; INSERT INTO windlass_schema VALUES ({at}, 0);"
+        ));
     }
     text.push_str(
         "INSERT INTO worker (name, machine, version, labels, kinds, agents, lanes, interval_ms, started_at, seen_at) \
@@ -227,15 +244,27 @@ fn earlier(database: &str, version: i64, before: &str) -> String {
 
 async fn create_earlier(url: &str, version: i64) {
     if let Some(path) = url.strip_prefix("sqlite:") {
-        let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(true);
         let mut connection = options.connect().await.unwrap();
         let text = earlier("sqlite", version, "");
-        sqlx::raw_sql(sqlx::AssertSqlSafe(text)).execute(&mut connection).await.unwrap();
+        sqlx::raw_sql(sqlx::AssertSqlSafe(text))
+            .execute(&mut connection)
+            .await
+            .unwrap();
     } else {
         let options: PgConnectOptions = url.parse().unwrap();
         let mut connection = options.connect().await.unwrap();
-        let text = earlier("postgres", version, "CREATE SCHEMA windlass; SET search_path TO windlass;");
-        sqlx::raw_sql(sqlx::AssertSqlSafe(text)).execute(&mut connection).await.unwrap();
+        let text = earlier(
+            "postgres",
+            version,
+            "CREATE SCHEMA windlass; SET search_path TO windlass;",
+        );
+        sqlx::raw_sql(sqlx::AssertSqlSafe(text))
+            .execute(&mut connection)
+            .await
+            .unwrap();
     }
 }
 

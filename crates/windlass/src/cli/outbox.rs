@@ -91,10 +91,7 @@ impl Outbox {
                         self.repeat(async || self.notify().await, &ended).await;
                     }
                 };
-                tokio::join!(
-                    notify,
-                    self.repeat(async || self.push().await, &ended)
-                );
+                tokio::join!(notify, self.repeat(async || self.push().await, &ended));
             };
             let out_of_time = async {
                 ended.cancelled().await;

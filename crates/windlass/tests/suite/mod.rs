@@ -67,6 +67,7 @@ mod real_take_over;
 mod recording;
 mod remote_attacks;
 mod remote_project;
+mod retention;
 mod review;
 mod rolling;
 mod run;

@@ -91,7 +91,9 @@ fn roll(harness: &TaskHarness, url: &str) {
     harness.json(&["task", "add", "Three", "--json"]);
 
     // The incompatible migration asks it to end, and waits. It completes what it runs, and claims nothing more.
-    let plan = runtime.block_on(migrate(url, &newer(2), MigrationMode::Drain)).unwrap();
+    let plan = runtime
+        .block_on(migrate(url, &newer(2), MigrationMode::Drain))
+        .unwrap();
     assert!(!plan.migrated, "{plan:?}");
     let name = plan.blocked_by[0].name.clone();
     assert!(name.ends_with(&format!("/{}", worker.id())), "{name}");
@@ -101,11 +103,17 @@ fn roll(harness: &TaskHarness, url: &str) {
     assert_eq!(task(2).status.as_str(), "completed");
     assert_eq!((task(3).status.as_str(), task(3).attempt), ("pending", 0));
     drop(store);
-    let plan = runtime.block_on(migrate(url, &newer(2), MigrationMode::Drain)).unwrap();
+    let plan = runtime
+        .block_on(migrate(url, &newer(2), MigrationMode::Drain))
+        .unwrap();
     assert!(plan.migrated && plan.blocked_by.is_empty(), "{plan:?}");
 
     // This version is too old now, and says so in one sentence.
-    for args in [&["task", "list"][..], &["worker", "--once"], &["store", "migrate"]] {
+    for args in [
+        &["task", "list"][..],
+        &["worker", "--once"],
+        &["store", "migrate"],
+    ] {
         let refused = harness.run(args);
         assert_eq!(refused.code, 1, "{refused:?}");
         assert!(refused.stderr.contains("newer Windlass"), "{refused:?}");
@@ -121,7 +129,9 @@ fn force(harness: &TaskHarness, url: &str) {
     harness.json(&["task", "add", "One", "--json"]);
     let mut worker = worker(harness);
     wait_until(harness, "1", "in_progress");
-    let plan = runtime.block_on(migrate(url, &newer(2), MigrationMode::Force)).unwrap();
+    let plan = runtime
+        .block_on(migrate(url, &newer(2), MigrationMode::Force))
+        .unwrap();
     assert!(plan.migrated && plan.blocked_by.len() == 1, "{plan:?}");
     assert_eq!(worker.wait().unwrap().code(), Some(1));
     let log = std::fs::read_to_string(harness.path("worker.log")).unwrap();
@@ -131,7 +141,10 @@ fn force(harness: &TaskHarness, url: &str) {
     let reclaimed = wait_for("the end of the lease", || {
         runtime.block_on(store.reclaim_expired()).unwrap().pop()
     });
-    assert_eq!((reclaimed.title.as_str(), reclaimed.status.as_str()), ("One", "pending"));
+    assert_eq!(
+        (reclaimed.title.as_str(), reclaimed.status.as_str()),
+        ("One", "pending")
+    );
 }
 
 mod sqlite {
@@ -178,13 +191,19 @@ mod real_postgres {
 /// Creates a store of version 16 with an active worker, as its program left it.
 fn create_earlier(path: &Path) {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/migrations/sqlite");
-    let mut files: Vec<_> = std::fs::read_dir(dir).unwrap().map(|file| file.unwrap().path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
     files.sort();
     let mut text =
-        "CREATE TABLE windlass_schema (version BIGINT NOT NULL PRIMARY KEY, at BIGINT NOT NULL);".to_owned();
+        "CREATE TABLE windlass_schema (version BIGINT NOT NULL PRIMARY KEY, at BIGINT NOT NULL);"
+            .to_owned();
     for (version, file) in (1..=16).zip(files) {
         text.push_str(&std::fs::read_to_string(file).unwrap());
-        text.push_str(&format!("; INSERT INTO windlass_schema VALUES ({version}, 0);"));
+        text.push_str(&format!(
+            "; INSERT INTO windlass_schema VALUES ({version}, 0);"
+        ));
     }
     text.push_str(
         "INSERT INTO worker (name, machine, version, labels, kinds, agents, lanes, interval_ms, started_at, seen_at) \
@@ -195,7 +214,9 @@ fn create_earlier(path: &Path) {
 
 fn execute(path: &Path, text: String) {
     runtime().block_on(async {
-        let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(true);
         let mut connection = options.connect().await.unwrap();
         let batch = sqlx::raw_sql(sqlx::AssertSqlSafe(text));
         batch.execute(&mut connection).await.unwrap();
@@ -222,14 +243,22 @@ fn p10_store_migrate_names_drains_and_awaits_older_workers() {
     assert_eq!(waited.code, 124, "{waited:?}");
     assert!(waited.stdout.contains("build-7/4711 (0.0.9)"), "{waited:?}");
     let url = format!("sqlite:{}", file.display());
-    let plan = runtime().block_on(migration_plan(&url, &StoreSettings::default())).unwrap();
+    let plan = runtime()
+        .block_on(migration_plan(&url, &StoreSettings::default()))
+        .unwrap();
     assert!(plan.blocked_by[0].draining, "{plan:?}");
 
     execute(&file, "DELETE FROM worker".to_owned());
     let done = harness.run(&["store", "migrate"]);
     assert_eq!(done.code, 0, "{done:?}");
-    assert!(done.stdout.contains("from schema version 16 to 18"), "{done:?}");
+    assert!(
+        done.stdout.contains("from schema version 16 to 18"),
+        "{done:?}"
+    );
     let again = harness.json(&["store", "migrate", "--json"]);
-    assert_eq!((&again["migrated"], &again["from"]), (&json!(true), &json!(NOW)));
+    assert_eq!(
+        (&again["migrated"], &again["from"]),
+        (&json!(true), &json!(NOW))
+    );
     assert_eq!(harness.run(&["task", "list"]).code, 0);
 }

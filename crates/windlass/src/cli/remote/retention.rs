@@ -39,7 +39,7 @@ pub(in crate::cli) struct RefRetention {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::cli) enum DeleteReason {
-    /// Windlass has landed the change.
+    /// The commit with which the change landed is on the branch that it is for.
     Landed,
     /// The change is on the branch that it is for.
     Merged,
@@ -115,7 +115,11 @@ impl RefPruner {
     /// Returns the tasks of a project that are not finished, with those that they depend on, and the branches that they are for.
     async fn needed(&self, project: &Project) -> StoreResult<Needed> {
         let mut needed = Needed::default();
-        for status in [TaskStatus::Pending, TaskStatus::InProgress, TaskStatus::Blocked] {
+        for status in [
+            TaskStatus::Pending,
+            TaskStatus::InProgress,
+            TaskStatus::Blocked,
+        ] {
             let mut filter = TaskFilter {
                 project_id: Some(project.id),
                 status: Some(status),
@@ -174,7 +178,9 @@ impl Pruning<'_> {
             return Ok(chosen);
         }
         for batch in chosen.chunks(BATCH) {
-            let refs = batch.iter().map(|one| (one.name.as_str(), one.commit.as_str()));
+            let refs = batch
+                .iter()
+                .map(|one| (one.name.as_str(), one.commit.as_str()));
             self.git.delete_remote(&refs.collect::<Vec<_>>()).await?;
         }
         // A push may have failed for some of them: another process may have moved one.
@@ -189,22 +195,37 @@ impl Pruning<'_> {
 
     /// Deletes what the mirror has fetched of refs that the remote has no more.
     async fn forget_fetched(&self, gone: &[DeletedRef]) -> Result<(), Error> {
-        let names = gone.iter().filter_map(|one| one.name.strip_prefix("refs/windlass/"));
-        let lines: String = names.map(|name| format!("delete {FETCHED}{name}\n")).collect();
-        self.git.run_with(&["update-ref", "--stdin"], lines).await.map(drop)
+        let names = gone
+            .iter()
+            .filter_map(|one| one.name.strip_prefix("refs/windlass/"));
+        let lines: String = names
+            .map(|name| format!("delete {FETCHED}{name}\n"))
+            .collect();
+        self.git
+            .run_with(&["update-ref", "--stdin"], lines)
+            .await
+            .map(drop)
     }
 
     /// Deletes refs of the repository on this machine.
     async fn local(&self) -> Result<Vec<DeletedRef>, Error> {
         let format = "--format=%(objectname) %(refname)";
-        let text = self.git.run(&["for-each-ref", format, &self.prefix()]).await?;
+        let text = self
+            .git
+            .run(&["for-each-ref", format, &self.prefix()])
+            .await?;
         let rows = text.lines().filter_map(|line| line.split_once(' '));
-        let listed: Refs = rows.map(|(commit, name)| (name.to_owned(), commit.to_owned())).collect();
+        let listed: Refs = rows
+            .map(|(commit, name)| (name.to_owned(), commit.to_owned()))
+            .collect();
         let chosen = self.choose(&listed, None).await?;
         if !self.pruner.retention.dry_run {
             for one in &chosen {
                 // One that another process has moved stays.
-                let _ = self.git.run(&["update-ref", "-d", &one.name, &one.commit]).await;
+                let _ = self
+                    .git
+                    .run(&["update-ref", "-d", &one.name, &one.commit])
+                    .await;
             }
         }
         Ok(chosen)
@@ -265,12 +286,15 @@ impl Pruning<'_> {
         if !is_this || self.needed.tasks.contains(&id) || !self.is_old(&task) {
             return Ok(None);
         }
-        let unmerged = self.pruner.retention.unmerged.then_some(DeleteReason::Unmerged);
+        let unmerged = self
+            .pruner
+            .retention
+            .unmerged
+            .then_some(DeleteReason::Unmerged);
         Ok(match task.status {
             TaskStatus::Cancelled => Some(DeleteReason::Cancelled),
-            TaskStatus::Completed if task.landed.is_some() => Some(DeleteReason::Landed),
-            TaskStatus::Completed if self.is_merged(&task).await? => Some(DeleteReason::Merged),
-            TaskStatus::Completed | TaskStatus::Failed => unmerged,
+            TaskStatus::Completed => self.merged_reason(&task).await?.or(unmerged),
+            TaskStatus::Failed => unmerged,
             TaskStatus::Pending | TaskStatus::InProgress | TaskStatus::Blocked => None,
         })
     }
@@ -280,19 +304,34 @@ impl Pruning<'_> {
         self.pruner.now.saturating_sub(ended) >= self.pruner.retention.age
     }
 
-    /// Returns `true` if the proved commit is on the branch that it is for, or on the default branch.
-    async fn is_merged(&self, task: &Task) -> Result<bool, Error> {
-        let proof = self.pruner.store.proof(task.id).await.map_err(unavailable)?;
-        let Some(proof) = proof else {
-            return Ok(false);
-        };
-        let target = task.target.iter().map(|branch| format!("{}{branch}", self.branches));
-        for name in target.chain(["HEAD".to_owned()]) {
-            if self.git.is_ancestor(&proof.commit, &name).await {
-                return Ok(true);
+    /// Returns how the change came onto the branch that it is for, or onto the default branch. A change that landed in a checkout
+    /// alone is not on the remote's branch.
+    async fn merged_reason(&self, task: &Task) -> Result<Option<DeleteReason>, Error> {
+        let proof = self
+            .pruner
+            .store
+            .proof(task.id)
+            .await
+            .map_err(unavailable)?;
+        let landed = task.landed.as_ref().map(|landed| landed.commit.clone());
+        let commits = [
+            (landed, DeleteReason::Landed),
+            (proof.map(|proof| proof.commit), DeleteReason::Merged),
+        ];
+        let target = task.target.iter();
+        let target = target.map(|branch| format!("{}{branch}", self.branches));
+        let branches: Vec<String> = target.chain(["HEAD".to_owned()]).collect();
+        for (commit, reason) in commits {
+            for (commit, branch) in commit
+                .iter()
+                .flat_map(|commit| branches.iter().map(move |branch| (commit, branch)))
+            {
+                if self.git.is_ancestor(commit, branch).await {
+                    return Ok(Some(reason));
+                }
             }
         }
-        Ok(false)
+        Ok(None)
     }
 }
 
@@ -306,8 +345,16 @@ fn task_number(rest: &str) -> Option<i64> {
 /// Returns when something in a mirror was last changed.
 pub(in crate::cli) fn last_use(mirror: &Path) -> std::io::Result<SystemTime> {
     let mut last = std::fs::metadata(mirror)?.modified()?;
-    for name in ["objects", "objects/pack", "packed-refs", "refs", "refs/heads", "../.lock"] {
-        if let Ok(modified) = std::fs::metadata(mirror.join(name)).and_then(|meta| meta.modified()) {
+    for name in [
+        "objects",
+        "objects/pack",
+        "packed-refs",
+        "refs",
+        "refs/heads",
+        "../.lock",
+    ] {
+        if let Ok(modified) = std::fs::metadata(mirror.join(name)).and_then(|meta| meta.modified())
+        {
             last = last.max(modified);
         }
     }
@@ -322,7 +369,14 @@ mod tests {
     fn only_kept_changes_have_a_task() {
         assert_eq!(task_number("task-12/attempt-3"), Some(12));
         assert_eq!(task_number("task-12/attempt-3-0123456789"), Some(12));
-        for other in ["task-12", "task-x/attempt-1", "target/task-1", "task-1/other", "", "12/attempt-1"] {
+        for other in [
+            "task-12",
+            "task-x/attempt-1",
+            "target/task-1",
+            "task-1/other",
+            "",
+            "12/attempt-1",
+        ] {
             assert_eq!(task_number(other), None, "{other}");
         }
     }

@@ -100,8 +100,9 @@ impl Migrate {
         };
         app.console.line(&line)?;
         if from < to && plan.oldest <= from {
-            app.console
-                .line("workers of the earlier version can go on, and be upgraded one after the other")?;
+            app.console.line(
+                "workers of the earlier version can go on, and be upgraded one after the other",
+            )?;
         }
         for worker in &plan.blocked_by {
             let end = if plan.migrated {

@@ -67,9 +67,12 @@ impl Prune {
             output.insert("events".to_owned(), json!(events));
             output.insert("traces".to_owned(), json!(traces));
             output.insert("audit".to_owned(), json!(audit));
-            self.line(app, &format!(
-                "removed {events} events, {traces} traces, {audit} entries of the audit log"
-            ))?;
+            self.line(
+                app,
+                &format!(
+                    "removed {events} events, {traces} traces, {audit} entries of the audit log"
+                ),
+            )?;
         }
         let mut failed = false;
         if self.refs.0.is_some() || self.mirrors.0.is_some() {
@@ -131,11 +134,15 @@ impl Prune {
         };
         let (mut deleted, mut failures) = (Vec::new(), 0);
         for project in queue.store.projects().await? {
-            match pruner.prune(&project, queue.machine.mirrors.as_deref()).await {
+            match pruner
+                .prune(&project, queue.machine.mirrors.as_deref())
+                .await
+            {
                 Ok(refs) => deleted.extend(refs),
                 Err(error) => {
                     failures += 1;
-                    app.console.notice(&format!("project {}: {error}", project.name));
+                    app.console
+                        .notice(&format!("project {}: {error}", project.name));
                 }
             }
         }
@@ -157,7 +164,10 @@ impl Prune {
         let mut deleted = Vec::new();
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
             let path = entry.path();
-            let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            let number = entry
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse().ok());
             // What is not named after a project is not a mirror.
             let Some(number) = number.map(|number: i64| ProjectId::from(number)) else {
                 continue;
@@ -167,7 +177,10 @@ impl Prune {
                 continue;
             }
             let removed = remove_unused(&path, age, self.dry_run).map_err(|error| {
-                CliError::failed(format!("the mirror {} was not deleted: {error}", path.display()))
+                CliError::failed(format!(
+                    "the mirror {} was not deleted: {error}",
+                    path.display()
+                ))
             })?;
             if removed {
                 deleted.push(path);
@@ -182,7 +195,11 @@ async fn has_work(queue: &OpenQueue, project: Option<&Project>) -> Result<bool, 
     let Some(project) = project else {
         return Ok(false);
     };
-    for status in [TaskStatus::Pending, TaskStatus::InProgress, TaskStatus::Blocked] {
+    for status in [
+        TaskStatus::Pending,
+        TaskStatus::InProgress,
+        TaskStatus::Blocked,
+    ] {
         let filter = TaskFilter {
             project_id: Some(project.id),
             status: Some(status),
@@ -203,12 +220,18 @@ fn is_borrowed(clones: &Path, mirror: &Path) -> bool {
     };
     let mirror = mirror.display().to_string();
     entries.flatten().any(|entry| {
-        let origin = entry.path().join(".meta/origin");
+        let path = entry.path();
+        let origin = path.join(".meta/origin");
         match std::fs::metadata(&origin) {
             Ok(found) if found.len() <= MAX_ORIGIN_BYTES => {
-                std::fs::read_to_string(&origin).is_ok_and(|text| text.contains(&mirror))
+                std::fs::read_to_string(&origin).map_or(true, |text| text.contains(&mirror))
             }
-            _ => entry.path().is_dir(),
+            Ok(_) => true,
+            // A clone that is being made has a lock, or no file at all. Other directories here are no clones.
+            Err(_) => {
+                let name = entry.file_name();
+                path.join(".lock").exists() || name.to_string_lossy().starts_with("unlocked-")
+            }
         }
     })
 }
