@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use windlass_tasks::{NewWorker, StoreResult, WorkerId, WorkerRenewal};
+use windlass_tasks::{NewWorker, StoreError, StoreResult, WorkerId, WorkerRenewal};
 
 use crate::{AgentPoolManager, Runner};
 
@@ -17,6 +17,8 @@ pub(crate) struct Registration {
     pub(crate) id: WorkerId,
     /// The worker is to finish what it runs and to end.
     pub(crate) draining: bool,
+    /// A newer program has migrated the store, and this one cannot use it any more.
+    pub(crate) outdated: Option<StoreError>,
 }
 
 impl Registration {
@@ -35,6 +37,7 @@ impl Registration {
             pool: pool.clone(),
             entry: entry.clone(),
             draining: false,
+            outdated: None,
         }))
     }
 
@@ -44,8 +47,10 @@ impl Registration {
         Box::pin(async move {
             let interval = renewed.runner.settings.heartbeat_interval();
             renewed.runner.clock.sleep(interval).await;
-            if let Err(error) = renewed.update().await {
-                tracing::warn!(%error, "the entry of this worker was not renewed");
+            match renewed.update().await {
+                Ok(()) => {}
+                Err(error) if error.is_outdated() => renewed.outdated = Some(error),
+                Err(error) => tracing::warn!(%error, "the entry of this worker was not renewed"),
             }
             renewed
         })

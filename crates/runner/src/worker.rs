@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio_util::sync::CancellationToken;
 use windlass_tasks::{
-    AttemptRef, Claim, NewWorker, ProjectId, TaskFilter, TaskId, TaskStatus, WorkerKind,
+    AttemptRef, Claim, NewWorker, ProjectId, StoreError, TaskFilter, TaskId, TaskStatus, WorkerKind,
 };
 
 use crate::attempt::keep_stale_changes;
@@ -78,15 +78,16 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// Returns an error if the store cannot be used at the start. Later errors are retried: with `once` a few
-    /// times, otherwise until `stop` is cancelled.
+    /// Returns an error if the store cannot be used at the start, or when a newer program has migrated it so that this one
+    /// cannot use it any more. Other errors are retried: with `once` a few times, otherwise until `stop` is cancelled.
     pub async fn run(&self, stop: CancellationToken) -> Result<WorkerReport, Error> {
         self.clean_up().await?;
         let entry = self.entry.as_ref();
         let registered = Registration::add(&self.runner, &self.pool, entry).await?;
         let mut run = WorkerRun {
             worker: self,
-            stop: stop.clone(),
+            stop: stop.child_token(),
+            outdated: None,
             running: FuturesUnordered::new(),
             claiming: None,
             reclaiming: Some(self.reclaim_expired()),
@@ -101,6 +102,9 @@ impl Worker {
             report: WorkerReport::default(),
         };
         let ended = run.run_loop().await;
+        if let Some(error) = run.outdated {
+            return Err(error.into());
+        }
         if let Some(registered) = &run.registered {
             registered.remove().await;
         }
@@ -187,7 +191,7 @@ impl Worker {
         Box::pin(async move {
             let timeout = runner.settings.sweep;
             let began = runner.clock.elapsed();
-            match runner.store.wait_for_events(seen, timeout).await {
+            match runner.store.wait_for_work(seen, timeout).await {
                 Ok(last) => {
                     // The first task after a quiet time starts immediately.
                     let waited = runner.clock.elapsed().saturating_sub(began);
@@ -232,7 +236,9 @@ type LandingReports = Result<Vec<LandingReport>, Error>;
 /// One run of a worker.
 struct WorkerRun<'a> {
     worker: &'a Worker,
+    /// Cancelled by the caller, or when this program is too old for the store.
     stop: CancellationToken,
+    outdated: Option<StoreError>,
     running: FuturesUnordered<BoxFuture<'static, (TaskId, TaskResult)>>,
     claiming: Option<BoxFuture<'static, ClaimOutcome>>,
     reclaiming: Option<BoxFuture<'static, usize>>,
@@ -300,7 +306,18 @@ impl WorkerRun<'_> {
         }
     }
 
-    fn on_renewed(&mut self, renewed: Registration) {
+    /// Stops everything: no write of this program succeeds any more. Other workers take its tasks over.
+    fn on_outdated(&mut self, error: StoreError) {
+        self.stop.cancel();
+        self.waiting = None;
+        self.outdated = Some(error);
+    }
+
+    fn on_renewed(&mut self, mut renewed: Registration) {
+        if let Some(error) = renewed.outdated.take() {
+            self.registered = Some(renewed);
+            return self.on_outdated(error);
+        }
         self.renewing = Some(renewed.renew());
         if renewed.draining && !self.report.drained {
             tracing::info!("draining: no further task is claimed");
@@ -340,6 +357,7 @@ impl WorkerRun<'_> {
                 }));
             }
             Ok(None) => self.empty = true,
+            Err(Error::Store(error)) if error.is_outdated() => self.on_outdated(error),
             Err(error)
                 if self.worker.once
                     && self.running.is_empty()

@@ -202,6 +202,12 @@ impl From<StoreError> for ApiError {
             )
             .with_cause(message)
             .with_retry_after(1),
+            StoreError::Outdated(_) => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "store_unavailable",
+                "the store was migrated for a newer version of this server, which has to be installed",
+            )
+            .with_cause(message),
             _ => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "store_unavailable",

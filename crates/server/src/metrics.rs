@@ -16,6 +16,9 @@ use crate::error::is_below;
 
 /// How long the numbers of the store are not read again: they need all tasks.
 const TOTALS_AGE: Duration = Duration::from_secs(10);
+/// For how many times as long as reading them took they are not read again, at least: in a store with a long history, the
+/// database then spends a fiftieth of its time on them.
+const TOTALS_REST: u32 = 50;
 /// How long the answer of the store to a probe is valid, so that probes do not load it.
 const PROBE_AGE: Duration = Duration::from_secs(1);
 /// How long the store may take to answer a probe.
@@ -31,6 +34,7 @@ pub(crate) struct ServerMetrics {
     latency: [LatencyHistogram; KINDS.len()],
     /// By kind of request, and the first digit of the status.
     responses: [[AtomicU64; 6]; KINDS.len()],
+    /// With the time until which they are valid.
     totals: Mutex<Option<(Instant, StoreTotals)>>,
     probe: Mutex<Option<(Instant, bool)>>,
 }
@@ -64,16 +68,18 @@ impl ServerMetrics {
         is_ready
     }
 
-    /// Returns the numbers of the store, which may be some seconds old.
+    /// Returns the numbers of the store, which may be some seconds old, or some minutes with millions of tasks.
     pub(crate) async fn totals(&self, store: &dyn AccessStore) -> StoreResult<StoreTotals> {
         let mut known = self.totals.lock().await;
-        if let Some((at, totals)) = &*known
-            && at.elapsed() < TOTALS_AGE
+        let started = Instant::now();
+        if let Some((until, totals)) = &*known
+            && started < *until
         {
             return Ok(totals.clone());
         }
         let totals = store.totals().await?;
-        *known = Some((Instant::now(), totals.clone()));
+        let age = TOTALS_AGE.max(started.elapsed() * TOTALS_REST);
+        *known = Some((Instant::now() + age, totals.clone()));
         Ok(totals)
     }
 

@@ -41,6 +41,8 @@ pub(crate) struct DbConnection {
     pending: Vec<Broadcast>,
     /// The last sequence number assigned on this connection.
     last: Option<u64>,
+    /// The events of the transaction make no task claimable.
+    quiet: bool,
 }
 
 impl DbConnection {
@@ -56,6 +58,7 @@ impl DbConnection {
             rejected: false,
             pending: Vec::new(),
             last: None,
+            quiet: false,
         }
     }
 
@@ -246,6 +249,15 @@ impl DbConnection {
         self.last
     }
 
+    /// Returns `true` if the events of the transaction make no task claimable.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    pub(crate) fn set_quiet(&mut self, quiet: bool) {
+        self.quiet = quiet;
+    }
+
     pub(crate) fn set_last_seq(&mut self, last: u64) {
         self.last = Some(last);
     }
@@ -257,6 +269,7 @@ impl DbConnection {
         self.rejected = false;
         self.pending.clear();
         self.last = None;
+        self.quiet = false;
     }
 
     /// Starts a new job within the transaction.

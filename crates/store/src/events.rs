@@ -21,6 +21,11 @@ const ALLOCATE_SEQS: Sql = sql!(
     "UPDATE counter SET value = value + $1 WHERE name = 'event' RETURNING value";
     lock ", CAST(pg_notify('windlass', CAST(value AS TEXT)) AS TEXT) AS notified"
 );
+/// Says in addition that no task became claimable ([`notify::QUIET`](crate::notify::QUIET)).
+const ALLOCATE_QUIET_SEQS: Sql = sql!(
+    "UPDATE counter SET value = value + $1 WHERE name = 'event' RETURNING value";
+    lock ", CAST(pg_notify('windlass', value || ' quiet') AS TEXT) AS notified"
+);
 
 const LAST: Sql = sql!("SELECT value FROM counter WHERE name = 'event'");
 
@@ -63,7 +68,14 @@ pub(crate) async fn assign_seqs(db: &mut DbConnection) -> StoreResult<Option<u64
 /// Writes events under the next sequence numbers and returns the last number.
 async fn write(db: &mut DbConnection, messages: &[Broadcast]) -> StoreResult<u64> {
     let count = i64::try_from(messages.len()).unwrap_or(i64::MAX);
-    let allocated = db.fetch_returning(ALLOCATE_SEQS, args![count]).await?;
+    let is_quiet = messages.iter().all(is_quiet);
+    let allocate = if is_quiet {
+        ALLOCATE_QUIET_SEQS
+    } else {
+        ALLOCATE_SEQS
+    };
+    db.set_quiet(is_quiet);
+    let allocated = db.fetch_returning(allocate, args![count]).await?;
     let last = match allocated.first() {
         Some(row) => row.int("value")?,
         None => {
@@ -93,6 +105,18 @@ async fn write(db: &mut DbConnection, messages: &[Broadcast]) -> StoreResult<u64
         rest = after;
     }
     Ok(number(last))
+}
+
+/// Returns `true` if an event makes no task claimable, and nothing ready to land.
+fn is_quiet(message: &Broadcast) -> bool {
+    match message {
+        Broadcast::TaskStatus { status, .. } => *status == TaskStatus::InProgress,
+        Broadcast::TestResult { .. }
+        | Broadcast::CorrectionAttempt { .. }
+        | Broadcast::AgentEvent { .. } => true,
+        // Pauses and landings are among the rest.
+        _ => false,
+    }
 }
 
 fn number(value: i64) -> u64 {

@@ -44,6 +44,7 @@ mod sqlite;
 mod store;
 mod task_row;
 mod task_store;
+mod upgrade;
 mod write_job;
 mod write_queue;
 mod writer;
@@ -63,7 +64,11 @@ pub use portable::{
     Problem, Pruned, StoreRetention, StoreSummary, TableSummary, backup, check, prune, restore,
     summarize,
 };
+pub use schema::{BlockedBy, MigrationMode, MigrationPlan};
+#[doc(hidden)]
+pub use schema::{Migration, Migrations};
 pub use sqlite::{Inspection, inspect};
+pub use upgrade::{migrate, migration_plan};
 
 /// The machine that uses a store. Each machine has the files of a project at a path of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -96,6 +101,9 @@ pub struct StoreSettings {
     pub traces: Option<Arc<dyn TraceObserver>>,
     /// The machine. By default it has no name.
     pub machine: LocalMachine,
+    /// The migrations that this program knows, for tests of newer programs.
+    #[doc(hidden)]
+    pub migrations: Migrations,
 }
 
 impl Default for StoreSettings {
@@ -109,6 +117,7 @@ impl Default for StoreSettings {
             listen_url: None,
             traces: None,
             machine: LocalMachine::default(),
+            migrations: Migrations::default(),
         }
     }
 }
@@ -123,15 +132,19 @@ pub struct OpenStore {
     pub access: Arc<dyn AccessStore>,
     /// The model calls of agents.
     pub calls: Arc<dyn ModelCalls>,
+    /// The schema version of the store, if a newer program has migrated it. This one may go on.
+    pub newer_schema: Option<i64>,
 }
 
 impl OpenStore {
     fn new(store: store::SqlStore) -> Self {
+        let newer_schema = store.newer_schema();
         let store = Arc::new(store);
         Self {
             tasks: Arc::clone(&store) as _,
             access: Arc::clone(&store) as _,
             calls: store,
+            newer_schema,
         }
     }
 }

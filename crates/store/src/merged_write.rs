@@ -115,6 +115,7 @@ async fn write(
             MergeInput::Complete(attempt) => completed.push(attempt),
         }
     }
+    db.set_quiet(!claims.is_empty());
     if let Some(first) = claims.first() {
         claim::claim_merged(db, skew, *first, claims.len()).await
     } else if !completed.is_empty() {

@@ -11,21 +11,32 @@ use windlass_tasks::{StoreError, StoreResult};
 use crate::connection::{DbConnection, RawConnection};
 use crate::error::{self, DbError, StoreLocation};
 use crate::file_signal::FileSignal;
-use crate::sql::{Sql, decode_error};
+use crate::schema::Migrations;
+use crate::sql::{Row, Sql, decode_error};
 
-/// Begins a transaction that waits for the disk when it commits, and returns the time.
-const BEGIN_DURABLE: Sql = Sql {
-    sqlite: "PRAGMA synchronous = FULL; BEGIN IMMEDIATE; SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now",
-    postgres: "BEGIN; SET LOCAL synchronous_commit TO on; \
-               SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
-};
-/// Begins a transaction that does not wait for the disk when it commits. Its changes can be lost on power failure,
-/// but not on a process crash.
-const BEGIN_RELAXED: Sql = Sql {
-    sqlite: "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE; SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now",
-    postgres: "BEGIN; SET LOCAL synchronous_commit TO off; \
-               SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
-};
+/// Begins a transaction, and returns the time and the oldest programs that may use the store. SQLite waits for the disk at
+/// its end with `FULL`, PostgreSQL with `on`. Otherwise its changes can be lost on power failure, but not on a process crash.
+macro_rules! begin {
+    ($sqlite:literal, $postgres:literal $(, $oldest:literal)?) => {
+        Sql {
+            sqlite: concat!(
+                "PRAGMA synchronous = ", $sqlite, "; BEGIN IMMEDIATE; ",
+                "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now" $(, $oldest)?
+            ),
+            postgres: concat!(
+                "BEGIN; SET LOCAL synchronous_commit TO ", $postgres, "; ",
+                "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now" $(, $oldest)?
+            ),
+        }
+    };
+    (usable $sqlite:literal, $postgres:literal) => {
+        begin!($sqlite, $postgres, ", (SELECT value FROM counter WHERE name = 'oldest_program') AS oldest")
+    };
+}
+
+const BEGIN_DURABLE: Sql = begin!(usable "FULL", "on");
+const BEGIN_RELAXED: Sql = begin!(usable "NORMAL", "off");
+const BEGIN_MIGRATION: Sql = begin!("FULL", "on");
 /// How long a connection may be unused before it is tested. A server that was restarted has closed it.
 pub(crate) const MAX_UNTESTED: Duration = Duration::from_secs(1);
 
@@ -101,6 +112,8 @@ pub(crate) struct Pools {
     pub(crate) location: StoreLocation,
     pub(crate) clock_skew: ClockSkew,
     pub(crate) lease_clock: Arc<dyn LeaseClock>,
+    /// The migrations that this program knows.
+    pub(crate) migrations: Migrations,
 }
 
 impl Pools {
@@ -176,21 +189,42 @@ impl Pools {
         }
     }
 
-    /// Begins a transaction and reads the database's clock, which all operations in the transaction use.
+    /// Begins a transaction and reads the database's clock, which all operations in the transaction use. Refuses a store that
+    /// a newer program has migrated so that this one cannot use it.
     pub(crate) async fn begin(&self, db: &mut DbConnection, durable: bool) -> StoreResult<()> {
         let begin = if durable {
             BEGIN_DURABLE
         } else {
             BEGIN_RELAXED
         };
+        let row = self.begin_with(db, begin).await?;
+        match row.opt_int("oldest")? {
+            Some(oldest) if oldest > self.migrations.newest() => {
+                Err(StoreError::Outdated(format!(
+                    "{} was migrated by a newer Windlass, and this one, with schema version {}, cannot use it any more: \
+                 install the newer version and start again",
+                    self.location.0,
+                    self.migrations.newest()
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Begins a durable transaction on a store of any version.
+    pub(crate) async fn begin_migration(&self, db: &mut DbConnection) -> StoreResult<()> {
+        self.begin_with(db, BEGIN_MIGRATION).await.map(drop)
+    }
+
+    async fn begin_with(&self, db: &mut DbConnection, begin: Sql) -> StoreResult<Row> {
         let rows = db.begin(begin).await?;
-        let now = match rows.last() {
-            Some(row) => row.int("now")?,
-            None => return Err(decode_error("the clock", "no row was returned")),
+        let Some(row) = rows.into_iter().next_back() else {
+            return Err(decode_error("the clock", "no row was returned"));
         };
+        let now = row.int("now")?;
         db.set_now(now.saturating_add(self.clock_skew.get()));
         self.set_lease_clock(db);
-        Ok(())
+        Ok(row)
     }
 
     /// Reads the clock of leases, for the operations of one transaction.

@@ -51,10 +51,14 @@ pub(crate) async fn connect(url: &str, settings: &StoreSettings) -> StoreResult<
     let server = Server::parse("store.url", url)?;
     let location = server.location.clone();
     let timeout = settings.open_timeout;
+    // Statements compare it with the oldest program that may use the store.
+    let schema_version = settings.migrations.newest().to_string();
+    let version = ("windlass.schema_version", schema_version.as_str());
+    let writer_settings = [WRITER_SETTINGS, &[version]].concat();
     let (writing, reading) = match server.route(timeout).await? {
         Route::Direct => {
             let reading = SessionOptions::direct(&server, &[]);
-            (SessionOptions::direct(&server, WRITER_SETTINGS), reading)
+            (SessionOptions::direct(&server, &writer_settings), reading)
         }
         Route::Pooler => {
             tracing::info!(
@@ -62,7 +66,7 @@ pub(crate) async fn connect(url: &str, settings: &StoreSettings) -> StoreResult<
                 "the store is behind a connection pooler: nothing that needs a session is used"
             );
             let reading = SessionOptions::pooled(&server, &[]);
-            (SessionOptions::pooled(&server, WRITER_SETTINGS), reading)
+            (SessionOptions::pooled(&server, &writer_settings), reading)
         }
     };
     let readers = reading.pool(MAX_READERS, timeout);
@@ -85,6 +89,7 @@ pub(crate) async fn connect(url: &str, settings: &StoreSettings) -> StoreResult<
         location,
         clock_skew: settings.clock_skew.clone(),
         lease_clock: Arc::clone(&settings.lease_clock),
+        migrations: settings.migrations.clone(),
     })
 }
 

@@ -38,15 +38,21 @@ impl Sql {
 /// ([`events::status_parts`](crate::events::status_parts)).
 macro_rules! merged_sql {
     (synchronous_commit $commit:literal; $($parts:expr),+ $(,)?) => {
+        $crate::sql::merged_sql!(synchronous_commit $commit, notify "CAST(value AS TEXT)"; $($parts),+)
+    };
+    (synchronous_commit $commit:literal, notify $payload:literal; $($parts:expr),+ $(,)?) => {
         $crate::sql::Sql {
             sqlite: "",
             postgres: concat!(
                 "WITH clock AS MATERIALIZED (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) + $1 AS now, ",
-                "set_config('synchronous_commit', '", $commit, "', true)), ",
+                "set_config('synchronous_commit', '", $commit, "', true) ",
+                // A program that is too old for the store finds no clock, and writes nothing.
+                "WHERE NOT EXISTS (SELECT 1 FROM counter WHERE name = 'oldest_program' ",
+                "AND value > CAST(current_setting('windlass.schema_version') AS BIGINT))), ",
                 $($parts,)+
                 ", numbered AS (UPDATE counter SET value = value + (SELECT count(*) FROM changed) ",
                 "WHERE name = 'event' AND EXISTS (SELECT 1 FROM changed) ",
-                "RETURNING value, CAST(pg_notify('windlass', CAST(value AS TEXT)) AS TEXT)), ",
+                "RETURNING value, CAST(pg_notify('windlass', ", $payload, ") AS TEXT)), ",
                 "logged AS (INSERT INTO event (seq, at, project_id, task_id, body) ",
                 "SELECT numbered.value - count(*) OVER () + row_number() OVER (), clock.now, project_id, id, ",
                 "$2 || project_id || $3 || id || replace($4, '<kind>', kind) FROM changed, numbered, clock) ",

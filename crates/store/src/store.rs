@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -33,9 +34,14 @@ pub(crate) struct SqlStore {
     settings: StoreSettings,
     /// The id of the store, once it was read.
     id: OnceCell<String>,
+    /// The schema version that the store had when it was opened.
+    schema_version: i64,
     pub(crate) known_parents: KnownParents,
     pub(crate) lease_watch: Arc<Mutex<LeaseWatch<TaskId>>>,
     pub(crate) landing_watch: Arc<Mutex<LeaseWatch<LandingId>>>,
+    /// How many workers the store had at the last renewal, and the number of calls to reclaim.
+    pub(crate) known_workers: AtomicU32,
+    pub(crate) reclaims: AtomicU32,
     /// The latency of reads and writes.
     pub(crate) reads: LatencyHistogram,
     pub(crate) writes: LatencyHistogram,
@@ -80,7 +86,7 @@ impl SqlStore {
             tokio::time::timeout(settings.open_timeout, schema::migrate_if_needed(&pools)).await;
         let after = settings.open_timeout;
         let what = "opening the store";
-        opening.map_err(|_| StoreError::Timeout { what, after })??;
+        let schema_version = opening.map_err(|_| StoreError::Timeout { what, after })??;
         let signal = EventSignal::new();
         let store = Self {
             pools: pools.clone(),
@@ -88,9 +94,12 @@ impl SqlStore {
             signal: signal.clone(),
             settings,
             id: OnceCell::new(),
+            schema_version,
             known_parents: KnownParents::default(),
             lease_watch: Arc::default(),
             landing_watch: Arc::default(),
+            known_workers: AtomicU32::new(0),
+            reclaims: AtomicU32::new(std::process::id()),
             reads: LatencyHistogram::default(),
             writes: LatencyHistogram::default(),
             alive: watch::Sender::new(true),
@@ -133,6 +142,16 @@ impl SqlStore {
             })
         };
         self.id.get_or_try_init(read).await.map(String::as_str)
+    }
+
+    /// Returns the newest schema version that this program knows.
+    pub(crate) fn known_schema(&self) -> i64 {
+        self.settings.migrations.newest()
+    }
+
+    /// Returns the schema version of the store, if it is newer than what this program knows.
+    pub(crate) fn newer_schema(&self) -> Option<i64> {
+        (self.schema_version > self.known_schema()).then_some(self.schema_version)
     }
 
     /// Returns the machine that uses the store.
@@ -236,6 +255,11 @@ impl SqlStore {
                 Err(_) => Err(StoreError::Timeout { what, after }),
             }
         })
+    }
+
+    /// Waits until a task may have become claimable after the given sequence number, or until the timeout.
+    pub(crate) fn wait_for_claimable(&self, after: u64, timeout: Duration) -> StoreFuture<'_, u64> {
+        Box::pin(async move { Ok(notify::wait_for_work(&self.signal, after, timeout).await) })
     }
 
     /// Waits until there are events after the given sequence number, or until the timeout.

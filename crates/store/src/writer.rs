@@ -48,9 +48,11 @@ impl Writer {
     ) -> Result<(), BatchError> {
         match done {
             Ok(Ok(last)) => {
+                // A reader of a file finds events of others and of this process, and cannot tell them apart.
+                let is_quiet = db.is_quiet() && self.pools.file_signal.is_none();
                 self.connection = Some((db, Instant::now()));
                 if let Some(last) = last {
-                    self.announce(last);
+                    self.announce(last, !is_quiet);
                 }
                 Ok(())
             }
@@ -87,8 +89,8 @@ impl Writer {
     }
 
     /// Wakes those who wait for events, here and in other processes. PostgreSQL has notified them with the commit.
-    fn announce(&self, last: u64) {
-        self.signal.publish(last);
+    fn announce(&self, last: u64, work: bool) {
+        self.signal.publish(last, work);
         if let Some(file) = &self.pools.file_signal {
             file.notify();
         }

@@ -12,7 +12,7 @@ from .machine import Problem, wait_for
 class Server:
     """A server with an empty database cluster."""
 
-    def __init__(self, bench):
+    def __init__(self, bench, more=()):
         programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
         if not programs:
             raise Problem("PostgreSQL is missing: install the package postgresql")
@@ -26,7 +26,8 @@ class Server:
             self.person = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
             shutil.chown(self.data, "postgres", "postgres")
         bench.run([*self.person, programs[-1].parent / "initdb", "-A", "trust", "-U", "bench", "-D", self.data], cwd="/")
-        settings = ["listen_addresses=127.0.0.1", f"port={self.port}", f"unix_socket_directories={self.data}"]
+        self.programs = programs[-1].parent
+        settings = ["listen_addresses=127.0.0.1", f"port={self.port}", f"unix_socket_directories={self.data}", *more]
         options = [part for setting in settings for part in ("-c", setting)]
         self.process = bench.start([*self.person, programs[-1], "-D", self.data, *options], cwd="/")
         wait_for(self.process, lambda log: "ready to accept connections" in log)

@@ -11,6 +11,8 @@ use crate::Runner;
 /// How often a worker checks whether its task was changed. A request to cancel it takes effect within this time, not only
 /// with the next heartbeat.
 const CHANGE_POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// How many workers check that often. Among more, each checks more seldom, so that the store has no more to do.
+const MAX_CHECKING: u32 = 50;
 
 /// The lease of one attempt, as known to the worker.
 pub(super) struct Lease<'a> {
@@ -27,7 +29,7 @@ pub(super) struct Lease<'a> {
 pub(super) enum LeaseLoss {
     /// Cancellation of the task was requested; the lease is still held.
     CancelRequested,
-    /// Another attempt has started, or the task does not exist any more.
+    /// Another attempt has started, the task does not exist any more, or this program is too old for the store.
     Superseded(StoreError),
     /// The lease expired while the store did not answer: another attempt may start.
     Unreachable,
@@ -64,7 +66,9 @@ impl<'a> Lease<'a> {
                 }
                 Some(Ok(LeaseStatus::CancelRequested)) => return LeaseLoss::CancelRequested,
                 Some(Err(
-                    error @ (StoreError::Superseded { .. } | StoreError::NotFound { .. }),
+                    error @ (StoreError::Superseded { .. }
+                    | StoreError::NotFound { .. }
+                    | StoreError::Outdated(_)),
                 )) => return LeaseLoss::Superseded(error),
                 result if self.remaining().is_zero() => {
                     tracing::warn!(?result, "the lease may have expired");
@@ -82,10 +86,11 @@ impl<'a> Lease<'a> {
         let end = clock.elapsed() + wait;
         loop {
             let left = end.saturating_sub(clock.elapsed());
-            if left <= CHANGE_POLL_INTERVAL {
+            let interval = CHANGE_POLL_INTERVAL * store.known_workers().div_ceil(MAX_CHECKING);
+            if left <= interval {
                 return clock.sleep(left).await;
             }
-            clock.sleep(CHANGE_POLL_INTERVAL).await;
+            clock.sleep(interval).await;
             let changed = tokio::select! {
                 biased;
                 task = store.task(self.at.task) => task.ok().map(|task| task.updated_at),

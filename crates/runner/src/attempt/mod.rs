@@ -122,7 +122,9 @@ pub(crate) type AttemptResult<T> = Result<T, AttemptError>;
 impl From<StoreError> for AttemptError {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Superseded { .. } | StoreError::NotFound { .. } => Self::Superseded(error),
+            StoreError::Superseded { .. }
+            | StoreError::NotFound { .. }
+            | StoreError::Outdated(_) => Self::Superseded(error),
             StoreError::Refused(_) | StoreError::IdempotencyConflict { .. } => Self::Failed {
                 error: error.to_string(),
                 again: false,

@@ -33,7 +33,7 @@ impl<'a> LandingLease<'a> {
             self.runner.clock.sleep(wait).await;
             match self.renew().await {
                 Some(Ok(())) => wait = settings.heartbeat_interval(),
-                Some(Err(StoreError::LandingLost)) => return,
+                Some(Err(StoreError::LandingLost | StoreError::Outdated(_))) => return,
                 _ if self.remaining().is_zero() => return,
                 _ => wait = (settings.heartbeat_interval() / 4).min(self.remaining()),
             }

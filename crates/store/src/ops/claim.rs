@@ -201,7 +201,7 @@ macro_rules! next_merged {
     };
     ($picked:expr) => {
         merged_sql!(
-            synchronous_commit "off";
+            synchronous_commit "off", notify "value || ' quiet'";
             "picked AS MATERIALIZED (",
             $picked,
             "), changed AS (",

@@ -19,7 +19,6 @@ pub(crate) async fn claim(
     claim: &LandingClaim,
     watch: &Mutex<LeaseWatch<LandingId>>,
 ) -> StoreResult<Option<ClaimedLandings>> {
-    const ANY: Sql = sql!("SELECT id FROM landings WHERE state IN ('queued', 'landing') LIMIT 1");
     const LOCK: Sql =
         sql!("SELECT value FROM counter WHERE name = 'landing'"; lock " FOR NO KEY UPDATE");
     const NEXT_TOKEN: Sql =
@@ -28,10 +27,6 @@ pub(crate) async fn claim(
         "UPDATE landings SET state = 'landing', worker = $2, token = $3, lease_ms = $4, lease_until = $5, ",
         "lease_clock = $6, lease_beat = lease_beat + 1, lease_at = $7 WHERE id = $1"
     );
-    // An idle worker writes nothing.
-    if db.fetch_optional(ANY, args![]).await?.is_none() {
-        return Ok(None);
-    }
     db.fetch_all(LOCK, args![]).await?;
     end_expired(db, watch).await?;
     let mut entries = next_entries(db, claim).await?;
@@ -59,6 +54,12 @@ pub(crate) async fn claim(
         entry.waits_for = Vec::new();
     }
     Ok(Some(ClaimedLandings { token, entries }))
+}
+
+/// Returns `true` if an entry has not ended.
+pub(crate) async fn any_open(db: &mut DbConnection) -> StoreResult<bool> {
+    const OPEN: Sql = sql!("SELECT id FROM landings WHERE state IN ('queued', 'landing') LIMIT 1");
+    Ok(db.fetch_optional(OPEN, args![]).await?.is_some())
 }
 
 /// Puts the entries with an expired lease back.

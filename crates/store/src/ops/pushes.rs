@@ -87,25 +87,41 @@ pub(crate) async fn list(db: &mut DbConnection, task: TaskId) -> StoreResult<Vec
 }
 
 pub(crate) async fn claim(db: &mut DbConnection, claim: &PushClaim) -> StoreResult<Option<Push>> {
-    const CLAIM: Sql = sql!(
-        "UPDATE pushes SET state = 'pushing', claim = claim + 1, tries = tries + 1, due_at = $2, updated_at = $1 ",
-        "WHERE id = (SELECT id FROM pushes WHERE CASE WHEN $3 = 0 THEN state IN ('queued', 'pushing') ",
-        "AND (due_at <= $1 OR due_at > $5) ELSE id = $3 END ",
-        "AND ($4 = 0 OR task_id IN (SELECT id FROM task WHERE project_id = $4)) ORDER BY due_at, id LIMIT 1";
-        lock " FOR NO KEY UPDATE SKIP LOCKED";
-        ") RETURNING ",
-        columns!()
-    );
+    macro_rules! next {
+        ($which:literal) => {
+            sql!(
+                "UPDATE pushes SET state = 'pushing', claim = claim + 1, tries = tries + 1, due_at = $2, updated_at = $1 ",
+                "WHERE id = (SELECT id FROM pushes WHERE ", $which,
+                "AND ($3 = 0 OR task_id IN (SELECT id FROM task WHERE project_id = $3)) ORDER BY due_at, id LIMIT 1";
+                lock " FOR NO KEY UPDATE SKIP LOCKED";
+                ") RETURNING ",
+                columns!()
+            )
+        };
+    }
+    const DUE: Sql = next!("state IN ('queued', 'pushing') AND (due_at <= $1 OR due_at > $4) ");
+    const THIS: Sql = next!("id = $4 ");
     let now = db.now();
-    let values = args![
-        now,
-        now + millis(claim.lease),
-        or_zero(claim.id),
-        or_zero(claim.project_id),
-        now + MAX_WAIT_MS,
-    ];
-    let rows = db.fetch_returning(CLAIM, values).await?;
+    let project = or_zero(claim.project_id);
+    let mut values = args![now, now + millis(claim.lease), project];
+    let next = match claim.id {
+        Some(id) => {
+            values.extend(args![id]);
+            THIS
+        }
+        None => {
+            values.extend(args![now + MAX_WAIT_MS]);
+            DUE
+        }
+    };
+    let rows = db.fetch_returning(next, values).await?;
     rows.first().map(push).transpose()
+}
+
+/// Returns `true` if a push is not finished. This reads one entry of an index, however many pushes there were.
+pub(crate) async fn any_open(db: &mut DbConnection) -> StoreResult<bool> {
+    const OPEN: Sql = sql!("SELECT id FROM pushes WHERE state IN ('queued', 'pushing') LIMIT 1");
+    Ok(db.fetch_optional(OPEN, args![]).await?.is_some())
 }
 
 /// Returns a push if this claim of it is the last one, and locks it until the transaction ends.

@@ -5,28 +5,50 @@ use windlass_tasks::{StoreError, StoreResult, Task, TaskFilter, TaskId, TaskStat
 use super::{approvals, candidates, dependents, enqueue, landings};
 use crate::connection::DbConnection;
 use crate::events::{page_size, status};
-use crate::sql::{Sql, args, or_zero, sql};
+use crate::sql::{Arg, Sql, args, or_zero, sql};
 use crate::task_row::{self, TaskRow, columns};
 
 /// Maximum and default number of tasks per page.
 const MAX_PAGE: u32 = 1_000;
 
+/// Lists tasks, ordered by id. A condition that is not asked for is not in the statement, so that each has an index.
+///
+/// With a status, PostgreSQL compares both columns of the index of statuses, and orders by both. It would else read tasks by id
+/// until it has found enough, which in a long history begins with those that ended long ago.
 pub(crate) async fn list(db: &mut DbConnection, filter: &TaskFilter) -> StoreResult<Vec<Task>> {
-    const LIST: Sql = sql!(
-        "SELECT ",
-        columns!(),
-        " FROM task WHERE ($1 = 0 OR project_id = $1) AND ($2 = 0 OR issue_id = $2) ",
-        "AND ($3 = '' OR status = $3) AND id > $4 AND ($6 = 0 OR candidate_of = $6) ORDER BY id LIMIT $5"
-    );
-    let values = args![
-        or_zero(filter.project_id),
-        or_zero(filter.issue_id),
-        filter.status.map_or("", TaskStatus::as_str),
-        or_zero(filter.after),
-        page_size(filter.limit, MAX_PAGE),
-        or_zero(filter.candidate_of),
+    let mut text = concat!("SELECT ", columns!(), " FROM task WHERE ").to_owned();
+    let limit = page_size(filter.limit, MAX_PAGE);
+    let mut values = args![or_zero(filter.after), limit];
+    let (start, order) = match filter.status {
+        Some(status) => {
+            values.extend(args![status.as_str()]);
+            if db.is_sqlite() {
+                ("status = $3 AND id > $1", "id")
+            } else {
+                ("(status, id) > ($3, $1) AND status <= $3", "status, id")
+            }
+        }
+        None => ("id > $1", "id"),
+    };
+    text.push_str(start);
+    // SQLite has no statistics, and would read the whole project: the plus sign leaves it the index of statuses alone.
+    let project = match filter.status {
+        Some(_) if db.is_sqlite() => "+project_id",
+        _ => "project_id",
+    };
+    let conditions = [
+        (project, filter.project_id.map(Arg::from)),
+        ("issue_id", filter.issue_id.map(Arg::from)),
+        ("candidate_of", filter.candidate_of.map(Arg::from)),
     ];
-    let rows = db.fetch_all(LIST, values).await?;
+    for (column, value) in conditions {
+        if let Some(value) = value {
+            values.push(value);
+            text.push_str(&format!(" AND {column} = ${}", values.len()));
+        }
+    }
+    text.push_str(&format!(" ORDER BY {order} LIMIT $2"));
+    let rows = db.fetch_built(text, values).await?;
     rows.iter()
         .map(|row| Ok(task_row::from_row(row)?.task))
         .collect()

@@ -30,14 +30,19 @@ pub(crate) fn check(new: &NewWorker) -> StoreResult<()> {
     Ok(())
 }
 
-pub(crate) async fn register(db: &mut DbConnection, new: &NewWorker) -> StoreResult<WorkerId> {
+/// Adds the entry of a worker, whose program knows this schema version.
+pub(crate) async fn register(
+    db: &mut DbConnection,
+    new: &NewWorker,
+    schema_version: i64,
+) -> StoreResult<WorkerId> {
     const PRUNE: Sql = sql!(
         "DELETE FROM worker WHERE seen_at < $1 ",
         "OR (machine = $2 AND name = $3 AND seen_at + 3 * interval_ms < $4)"
     );
     const ADD: Sql = sql!(
         "INSERT INTO worker (name, machine, version, labels, kinds, agents, project_id, lanes, interval_ms, ",
-        "started_at, seen_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) RETURNING id"
+        "started_at, seen_at, schema_version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11) RETURNING id"
     );
     let now = db.now();
     let (machine, name) = (new.machine.as_str(), new.name.as_str());
@@ -55,6 +60,7 @@ pub(crate) async fn register(db: &mut DbConnection, new: &NewWorker) -> StoreRes
         new.lanes,
         super::claim::millis(new.interval),
         now,
+        schema_version,
     ];
     match db.fetch_returning(ADD, values).await?.first() {
         Some(row) => row.id("id"),
@@ -62,18 +68,21 @@ pub(crate) async fn register(db: &mut DbConnection, new: &NewWorker) -> StoreRes
     }
 }
 
+/// Renews an entry. Returns how many there are, too.
 pub(crate) async fn renew(
     db: &mut DbConnection,
     id: WorkerId,
     running: u32,
-) -> StoreResult<WorkerRenewal> {
-    const RENEW: Sql =
-        sql!("UPDATE worker SET running = $2, seen_at = $3 WHERE id = $1 RETURNING drain");
+) -> StoreResult<(WorkerRenewal, u32)> {
+    const RENEW: Sql = sql!(
+        "UPDATE worker SET running = $2, seen_at = $3 WHERE id = $1 ",
+        "RETURNING drain, (SELECT count(*) FROM worker) AS workers"
+    );
     let values = args![id, running, db.now()];
     Ok(match db.fetch_returning(RENEW, values).await?.first() {
-        Some(row) if row.flag("drain")? => WorkerRenewal::DrainRequested,
-        Some(_) => WorkerRenewal::Renewed,
-        None => WorkerRenewal::Unknown,
+        Some(row) if row.flag("drain")? => (WorkerRenewal::DrainRequested, row.int_as("workers")?),
+        Some(row) => (WorkerRenewal::Renewed, row.int_as("workers")?),
+        None => (WorkerRenewal::Unknown, 0),
     })
 }
 

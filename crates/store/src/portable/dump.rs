@@ -49,12 +49,12 @@ async fn dump_snapshot(
     pools: &Pools,
     sink: Sink<'_>,
 ) -> StoreResult<StoreSummary> {
-    let Some(version) = schema::check(db, pools).await? else {
+    let Some(version) = schema::check_known(db, pools).await? else {
         let empty = format!("{} has no tables", pools.location.0);
         return Err(StoreError::Refused(empty));
     };
     sink(&json(&BackupHeader::new(version))?)?;
-    let tables = schema::tables(version).await?;
+    let tables = schema::tables(&pools.migrations, version).await?;
     let end = dump_tables(db, &tables, sink).await?;
     sink(&json(&Trailer { end: end.clone() })?)?;
     Ok(end)

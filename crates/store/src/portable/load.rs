@@ -51,7 +51,7 @@ pub(super) async fn load_store<R: BufRead + Send>(
     lines: BackupLines<R>,
 ) -> StoreResult<StoreSummary> {
     let mut db = pools.writer().await.map_err(|failed| failed.error)?;
-    pools.begin(&mut db, true).await?;
+    pools.begin_migration(&mut db).await?;
     let loaded = match load_all(&mut db, pools, lines).await {
         Ok(summary) => db.commit().await.map(|()| summary),
         error => error,
@@ -71,7 +71,7 @@ async fn load_all<R: BufRead + Send>(
         return Err(lines.invalid("expected the header of a backup"));
     };
     schema::create_empty(db, pools, header.schema).await?;
-    let tables = schema::tables(header.schema).await?;
+    let tables = schema::tables(&pools.migrations, header.schema).await?;
     clear(db, pools, &tables).await?;
     let mut next = lines.next(None)?;
     let expected = loop {

@@ -35,23 +35,22 @@ pub struct Pruned {
     pub audit: u64,
 }
 
-/// The events before a time, up to the first one that must stay: the newest, one that a follower has not seen, and one
-/// of a task that is not finished. What remains is numbered without gaps.
+/// The oldest events, up to the first one that must stay: one that is younger, the newest, one that a follower has not seen,
+/// and one of a task that is not finished. What remains is numbered without gaps. It reads no more events than it may remove.
 const EVENTS: Sql = sql!(
-    "DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE at < $1 ",
-    "AND seq < (SELECT max(seq) FROM event) ",
-    "AND seq <= (SELECT min(value) FROM counter WHERE name = 'event' OR name LIKE 'follower %') ",
-    "AND seq < (SELECT coalesce(min(event.seq), 9223372036854775807) FROM task JOIN event ON event.task_id = task.id ",
-    "WHERE task.status IN ('pending', 'in_progress', 'blocked')) ",
-    "AND seq < (SELECT coalesce(min(seq), 9223372036854775807) FROM event WHERE at >= $1) ",
-    "ORDER BY seq LIMIT $2) RETURNING seq AS n"
+    "DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE seq > $3 ORDER BY seq LIMIT $2) AND seq < ",
+    "(SELECT coalesce(min(oldest.seq), 9223372036854775807) FROM ",
+    "(SELECT seq, at, task_id FROM event WHERE seq > $3 ORDER BY seq LIMIT $2) AS oldest ",
+    "LEFT JOIN task ON task.id = oldest.task_id WHERE oldest.at >= $1 ",
+    "OR task.status IN ('pending', 'in_progress', 'blocked') OR oldest.seq = (SELECT max(seq) FROM event) ",
+    "OR oldest.seq > (SELECT min(value) FROM counter WHERE name = 'event' OR name LIKE 'follower %')) RETURNING seq AS n"
 );
 const TRACES: Sql = sql!(
-    "DELETE FROM trace WHERE number IN (SELECT number FROM trace WHERE at < $1 AND (task_id IS NULL OR task_id NOT IN ",
+    "DELETE FROM trace WHERE number IN (SELECT number FROM trace WHERE number > $3 AND at < $1 AND (task_id IS NULL OR task_id NOT IN ",
     "(SELECT id FROM task WHERE status = 'in_progress')) ORDER BY number LIMIT $2) RETURNING number AS n"
 );
 const AUDIT: Sql = sql!(
-    "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < $1 ORDER BY id LIMIT $2) RETURNING id AS n"
+    "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id > $3 AND at < $1 ORDER BY id LIMIT $2) RETURNING id AS n"
 );
 
 /// Removes what is older than its retention.
@@ -68,10 +67,13 @@ async fn remove(pools: &Pools, statement: Sql, age: Option<Duration>) -> StoreRe
         return Ok(0);
     };
     let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
-    let mut removed = 0;
+    // What was removed is not read again: PostgreSQL keeps it for a while.
+    let (mut removed, mut last) = (0, 0);
     loop {
-        let count = remove_batch(pools, statement, age).await?;
+        let numbers = remove_batch(pools, statement, (age, last)).await?;
+        let count = numbers.len() as u64;
         removed += count;
+        last = numbers.into_iter().max().unwrap_or(last);
         if count < BATCH.unsigned_abs() {
             return Ok(removed);
         }
@@ -79,12 +81,21 @@ async fn remove(pools: &Pools, statement: Sql, age: Option<Duration>) -> StoreRe
     }
 }
 
-async fn remove_batch(pools: &Pools, statement: Sql, age: i64) -> StoreResult<u64> {
+/// Removes a batch after a record, and returns the numbers of what was removed.
+async fn remove_batch(
+    pools: &Pools,
+    statement: Sql,
+    (age, last): (i64, i64),
+) -> StoreResult<Vec<i64>> {
     let mut db: DbConnection = pools.writer().await.map_err(|failed| failed.error)?;
     pools.begin(&mut db, false).await?;
     let before = db.now().saturating_sub(age);
-    let result = match db.fetch_returning(statement, args![before, BATCH]).await {
-        Ok(rows) => db.commit().await.map(|()| rows.len() as u64),
+    let values = args![before, BATCH, last];
+    let result = match db.fetch_returning(statement, values).await {
+        Ok(rows) => {
+            let numbers: StoreResult<Vec<i64>> = rows.iter().map(|row| row.int("n")).collect();
+            db.commit().await.and(numbers)
+        }
         Err(error) => Err(error),
     };
     if result.is_err() && db.rollback().await.is_err() {

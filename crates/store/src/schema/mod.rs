@@ -3,8 +3,10 @@
 //! A store is used only if its whole schema is Windlass's own. A foreign trigger or view could add tasks, answer
 //! permission requests or change what a read returns.
 
+mod migrations;
 mod normalize;
 mod objects;
+mod rolling;
 mod tables;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
@@ -15,84 +17,11 @@ use crate::connection::DbConnection;
 use crate::error::{self, StoreLocation};
 use crate::pools::{DatabasePools, Pools};
 use crate::sql::{Sql, args, sql};
+pub use migrations::{Migration, Migrations};
 use objects::{OBJECTS, SchemaObjects};
+pub use rolling::{BlockedBy, MigrationMode, MigrationPlan};
+pub(crate) use rolling::{migrate_with, read_plan};
 pub(crate) use tables::{ColumnSpec, TableSpec, tables};
-
-/// All released migrations, in order. A released migration never changes.
-const MIGRATIONS: &[Sql] = &[
-    Sql {
-        sqlite: include_str!("../../migrations/sqlite/0001_tasks.sql"),
-        postgres: include_str!("../../migrations/postgres/0001_tasks.sql"),
-    },
-    Sql {
-        sqlite: include_str!("../../migrations/sqlite/0002_attempt_error.sql"),
-        postgres: include_str!("../../migrations/postgres/0002_attempt_error.sql"),
-    },
-    Sql {
-        sqlite: include_str!("../../migrations/sqlite/0003_leases.sql"),
-        postgres: include_str!("../../migrations/postgres/0003_leases.sql"),
-    },
-    Sql {
-        sqlite: include_str!("../../migrations/sqlite/0004_access.sql"),
-        postgres: include_str!("../../migrations/postgres/0004_access.sql"),
-    },
-    Sql {
-        sqlite: include_str!("../../migrations/sqlite/0005_proof.sql"),
-        postgres: include_str!("../../migrations/postgres/0005_proof.sql"),
-    },
-    Sql {
-        sqlite: include_str!("../../migrations/sqlite/0006_steering.sql"),
-        postgres: include_str!("../../migrations/postgres/0006_steering.sql"),
-    },
-    Sql {
-        sqlite: include_str!("../../migrations/sqlite/0007_publishing.sql"),
-        postgres: include_str!("../../migrations/postgres/0007_publishing.sql"),
-    },
-    Sql {
-        sqlite: include_str!("../../migrations/sqlite/0008_landings.sql"),
-        postgres: include_str!("../../migrations/postgres/0008_landings.sql"),
-    },
-    Sql {
-        sqlite: include_str!("../../migrations/sqlite/0009_reviews.sql"),
-        postgres: include_str!("../../migrations/postgres/0009_reviews.sql"),
-    },
-    Sql {
-        sqlite: include_str!("../../migrations/sqlite/0010_stack.sql"),
-        postgres: include_str!("../../migrations/postgres/0010_stack.sql"),
-    },
-    Sql {
-        sqlite: include_str!("../../migrations/sqlite/0011_agent_settings.sql"),
-        postgres: include_str!("../../migrations/postgres/0011_agent_settings.sql"),
-    },
-    Sql {
-        sqlite: include_str!("../../migrations/sqlite/0012_depended_on.sql"),
-        postgres: include_str!("../../migrations/postgres/0012_depended_on.sql"),
-    },
-    Sql {
-        sqlite: include_str!("../../migrations/sqlite/0013_model_call.sql"),
-        postgres: include_str!("../../migrations/postgres/0013_model_call.sql"),
-    },
-    Sql {
-        sqlite: include_str!("../../migrations/sqlite/0014_checkouts.sql"),
-        postgres: include_str!("../../migrations/postgres/0014_checkouts.sql"),
-    },
-    Sql {
-        sqlite: include_str!("../../migrations/sqlite/0015_audit.sql"),
-        postgres: include_str!("../../migrations/postgres/0015_audit.sql"),
-    },
-    Sql {
-        sqlite: include_str!("../../migrations/sqlite/0016_workers.sql"),
-        postgres: include_str!("../../migrations/postgres/0016_workers.sql"),
-    },
-    Sql {
-        sqlite: include_str!("../../migrations/sqlite/0017_account_limit.sql"),
-        postgres: include_str!("../../migrations/postgres/0017_account_limit.sql"),
-    },
-];
-
-/// The objects that the newest schema has in PostgreSQL. `tests/suite/real_postgres.rs` compares them with the
-/// migrations.
-const POSTGRES_OBJECTS: &str = include_str!("../../migrations/postgres/objects.tsv");
 
 /// The table that contains the versions.
 const META: &str = "windlass_schema";
@@ -112,36 +41,26 @@ const CREATE_META: Sql = Sql {
 
 const VERSION: Sql = sql!("SELECT coalesce(max(version), 0) AS n FROM windlass_schema");
 
-/// Creates or migrates the tables. Rejects schemas of newer versions, databases of other programs and changed
-/// schemas.
-pub(crate) async fn migrate_if_needed(pools: &Pools) -> StoreResult<()> {
+/// Creates or migrates the tables. Rejects schemas that this program cannot use, databases of other programs, changed
+/// schemas, and a migration that workers which use the store would not survive.
+/// Returns the version, which may be a newer one that this program may use.
+pub(crate) async fn migrate_if_needed(pools: &Pools) -> StoreResult<i64> {
     let mut reader = pools.reader().await?;
     let found = check(&mut reader, pools).await?;
     drop(reader);
-    if found == Some(newest()) {
-        return Ok(());
+    if let Some(version) = found.filter(|found| *found >= pools.migrations.newest()) {
+        return Ok(version);
     }
-    let mut db = pools.writer().await.map_err(|failed| failed.error)?;
-    pools.begin(&mut db, true).await?;
-    match migrate(&mut db, pools).await {
-        Ok(()) => db.commit().await,
-        Err(error) => {
-            if db.rollback().await.is_err() {
-                db.close().await;
-            }
-            Err(error)
-        }
-    }
+    let plan = migrate_with(pools, MigrationMode::UnlessUsed).await?;
+    plan.check(&pools.location)?;
+    Ok(plan.to)
 }
 
-/// Returns the newest version.
-fn newest() -> i64 {
-    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
-}
-
-/// Checks the whole schema and returns its version, or `None` if there are no tables.
+/// Checks the whole schema and returns its version, or `None` if there are no tables. A newer schema is accepted if it
+/// says that this program may use it, and has everything that this program knows.
 pub(crate) async fn check(db: &mut DbConnection, pools: &Pools) -> StoreResult<Option<i64>> {
     let location = &pools.location;
+    let known = &pools.migrations;
     let is_sqlite = matches!(pools.kind, DatabasePools::Sqlite(..));
     let objects = SchemaObjects::read(db).await?;
     if objects.is_empty() {
@@ -160,27 +79,46 @@ pub(crate) async fn check(db: &mut DbConnection, pools: &Pools) -> StoreResult<O
         }
     } else {
         // The version is read only from a table that is Windlass's own.
-        let meta = sqlite_objects(0).await?;
+        let meta = sqlite_objects(known, 0).await?;
         objects
             .table(META)
             .check_equal(&meta.table(META), location)?;
     }
     let version = version(db).await?;
-    if version > newest() {
-        return Err(StoreError::Unavailable(format!(
-            "{} was written by a newer Windlass (schema version {version}, this one supports {}): \
-             use the newer version",
-            location.0,
-            newest()
-        )));
-    }
-    if is_sqlite {
-        objects.check_equal(&sqlite_objects(version).await?, location)?;
-    } else if version == newest() {
-        // An older version is compared after its migration.
-        objects.check_equal(&SchemaObjects::parse(POSTGRES_OBJECTS), location)?;
+    let wanted = if is_sqlite {
+        sqlite_objects(known, version.min(known.newest())).await?
+    } else {
+        SchemaObjects::parse(&known.postgres_objects())
+    };
+    if version > known.newest() {
+        // A schema that this program may not use is not compared with what it knows.
+        rolling::check_usable(db, pools, version, &objects).await?;
+        objects.check_extends(&wanted, location)?;
+    } else if is_sqlite || version == known.newest() {
+        // An older version is compared after its migration on PostgreSQL.
+        objects.check_equal(&wanted, location)?;
     }
     Ok(Some(version))
+}
+
+/// Returns the version, or `None` if there are no tables. Refuses a newer schema: what copies a whole store must know all
+/// of it.
+pub(crate) async fn check_known(db: &mut DbConnection, pools: &Pools) -> StoreResult<Option<i64>> {
+    let version = check(db, pools).await?;
+    let newest = pools.migrations.newest();
+    match version {
+        Some(version) if version > newest => Err(StoreError::Outdated(newer(pools, version))),
+        version => Ok(version),
+    }
+}
+
+/// Says that a newer program is needed.
+fn newer(pools: &Pools, version: i64) -> String {
+    format!(
+        "{} was written by a newer Windlass (schema version {version}, this one supports {}): use the newer version",
+        pools.location.0,
+        pools.migrations.newest()
+    )
 }
 
 async fn version(db: &mut DbConnection) -> StoreResult<i64> {
@@ -190,24 +128,15 @@ async fn version(db: &mut DbConnection) -> StoreResult<i64> {
     }
 }
 
-async fn migrate(db: &mut DbConnection, pools: &Pools) -> StoreResult<()> {
-    db.fetch_all(LOCK, args![]).await?;
-    // Another process may have migrated in the meantime.
-    let found = check(db, pools).await?;
-    if found == Some(newest()) {
-        return Ok(());
-    }
-    db.execute_batch(CREATE_META).await?;
-    migrate_from(db, pools, found.unwrap_or(0)).await
-}
-
 /// Brings the tables from this version to the newest one.
 pub(crate) async fn migrate_from(
     db: &mut DbConnection,
     pools: &Pools,
     version: i64,
 ) -> StoreResult<()> {
-    apply(db, version, newest()).await?;
+    let newest = pools.migrations.newest();
+    apply(db, &pools.migrations, (version, newest)).await?;
+    rolling::raise_oldest(db, pools.migrations.oldest_after(version, newest)).await?;
     check(db, pools).await.map(drop)
 }
 
@@ -217,17 +146,18 @@ pub(crate) async fn create_empty(
     pools: &Pools,
     version: i64,
 ) -> StoreResult<()> {
-    if !(1..=newest()).contains(&version) {
+    let known = &pools.migrations;
+    if !(1..=known.newest()).contains(&version) {
         return Err(StoreError::Refused(format!(
             "the backup has schema version {version}, this Windlass supports 1 to {}",
-            newest()
+            known.newest()
         )));
     }
     db.fetch_all(LOCK, args![]).await?;
     match check(db, pools).await? {
         None => {
             db.execute_batch(CREATE_META).await?;
-            apply(db, 0, version).await
+            apply(db, known, (0, version)).await
         }
         Some(found) if found == version => Ok(()),
         Some(found) => Err(StoreError::Refused(format!(
@@ -238,11 +168,14 @@ pub(crate) async fn create_empty(
 }
 
 /// Applies the migrations after one version, up to another one.
-async fn apply(db: &mut DbConnection, after: i64, last: i64) -> StoreResult<()> {
-    let versions = (1..).zip(MIGRATIONS);
-    for (version, migration) in versions.filter(|(version, _)| (after + 1..=last).contains(version))
-    {
-        db.execute_batch(*migration).await?;
+async fn apply(
+    db: &mut DbConnection,
+    known: &Migrations,
+    (after, last): (i64, i64),
+) -> StoreResult<()> {
+    let wanted = |(version, _): &(i64, Migration)| (after + 1..=last).contains(version);
+    for (version, migration) in known.versions().filter(wanted) {
+        db.execute_batch(migration.sql()).await?;
         let now = db.now();
         let record = sql!("INSERT INTO windlass_schema (version, at) VALUES ($1, $2)");
         db.execute(record, args![version, now]).await?;
@@ -251,10 +184,10 @@ async fn apply(db: &mut DbConnection, after: i64, last: i64) -> StoreResult<()> 
 }
 
 /// Returns the objects of a SQLite file of this version, by creating one in memory.
-async fn sqlite_objects(version: i64) -> StoreResult<SchemaObjects> {
+async fn sqlite_objects(known: &Migrations, version: i64) -> StoreResult<SchemaObjects> {
     let location = StoreLocation("the schema in memory".to_owned());
     let failed = |error| error::classify(&location, error).error;
-    let mut memory = memory_schema(version).await.map_err(failed)?;
+    let mut memory = memory_schema(known, version).await.map_err(failed)?;
     let objects = read_objects(&mut memory).await;
     // Nothing is lost if the connection is not closed cleanly.
     let _ = memory.close().await;
@@ -262,17 +195,15 @@ async fn sqlite_objects(version: i64) -> StoreResult<SchemaObjects> {
 }
 
 /// Creates the tables of this version in memory.
-async fn memory_schema(version: i64) -> Result<SqliteConnection, sqlx::Error> {
+async fn memory_schema(known: &Migrations, version: i64) -> Result<SqliteConnection, sqlx::Error> {
     let options = SqliteConnectOptions::new()
         .in_memory(true)
         .disable_statement_logging();
     let mut memory = options.connect().await?;
-    let count = usize::try_from(version).unwrap_or(0);
-    let migrations = MIGRATIONS.iter().take(count);
-    for statements in std::iter::once(&CREATE_META).chain(migrations) {
-        sqlx::raw_sql(statements.sqlite)
-            .execute(&mut memory)
-            .await?;
+    let migrations = known.versions().take_while(|(at, _)| *at <= version);
+    let statements = migrations.map(|(_, migration)| migration.sqlite);
+    for statements in std::iter::once(CREATE_META.sqlite).chain(statements) {
+        sqlx::raw_sql(statements).execute(&mut memory).await?;
     }
     Ok(memory)
 }

@@ -6,7 +6,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Connection, Row as _};
 use windlass_tasks::StoreResult;
 
-use super::{META, memory_schema};
+use super::{META, Migrations, memory_schema};
 use crate::error::{self, StoreLocation};
 
 /// A column. Every value is a 64-bit integer or text.
@@ -34,10 +34,10 @@ const PARENTS: &str = "SELECT t.name AS tbl, f.\"table\" AS parent FROM sqlite_s
     pragma_foreign_key_list(t.name) f WHERE t.type = 'table' AND f.\"table\" <> t.name";
 
 /// Returns the tables of a version, without the one of the versions.
-pub(crate) async fn tables(version: i64) -> StoreResult<Vec<TableSpec>> {
+pub(crate) async fn tables(known: &Migrations, version: i64) -> StoreResult<Vec<TableSpec>> {
     let location = StoreLocation("the schema in memory".to_owned());
     let failed = |error| error::classify(&location, error).error;
-    let mut memory = memory_schema(version).await.map_err(failed)?;
+    let mut memory = memory_schema(known, version).await.map_err(failed)?;
     let columns = sqlx::query(COLUMNS).fetch_all(&mut memory).await;
     let parents = sqlx::query(PARENTS).fetch_all(&mut memory).await;
     // Nothing is lost if the connection is not closed cleanly.
@@ -110,7 +110,8 @@ mod tests {
 
     #[tokio::test]
     async fn tables_have_keys_and_parents_come_first() {
-        let tables = tables(super::super::newest()).await.unwrap();
+        let known = Migrations::default();
+        let tables = tables(&known, known.newest()).await.unwrap();
         let names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
         let at = |name: &str| names.iter().position(|found| *found == name).unwrap();
         assert!(

@@ -44,6 +44,7 @@ pub async fn inspect(path: &Path) -> StoreResult<Inspection> {
         location,
         clock_skew: settings.clock_skew.clone(),
         lease_clock: Arc::clone(&settings.lease_clock),
+        migrations: settings.migrations.clone(),
     };
     let inspection = read(&pools).await;
     // The last connection to a file writes the log back.
@@ -54,7 +55,7 @@ pub async fn inspect(path: &Path) -> StoreResult<Inspection> {
 async fn read(pools: &Pools) -> StoreResult<Inspection> {
     let mut db = pools.reader().await?;
     let location = &pools.location.0;
-    if schema::check(&mut db, pools).await?.is_none() {
+    if schema::check_known(&mut db, pools).await?.is_none() {
         return Err(damaged(location, "it has no tables"));
     }
     let checked = sql!("PRAGMA quick_check(1)");

@@ -88,6 +88,7 @@ pub(crate) async fn connect(
         location,
         clock_skew: settings.clock_skew.clone(),
         lease_clock: Arc::clone(&settings.lease_clock),
+        migrations: settings.migrations.clone(),
     };
     Ok((pools, checkpoint_pool))
 }

@@ -34,4 +34,7 @@ impl EventLog for SqlStore {
     fn wait_for_events(&self, after: u64, timeout: Duration) -> StoreFuture<'_, u64> {
         self.wait(after, timeout)
     }
+    fn wait_for_work(&self, after: u64, timeout: Duration) -> StoreFuture<'_, u64> {
+        self.wait_for_claimable(after, timeout)
+    }
 }

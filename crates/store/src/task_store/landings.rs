@@ -55,11 +55,21 @@ impl Landings for SqlStore {
             undo: Some(undo_claim),
             merge: None,
         };
-        self.write_with(
-            options,
-            operation!(|db, args| landing_claim::claim(db, &args.0, &args.1)),
-            extras,
-        )
+        // Every worker asks again and again, and nearly always there is nothing to write.
+        let is_open = self.read("looking for landings", |db| {
+            Box::pin(landing_claim::any_open(db))
+        });
+        Box::pin(async move {
+            if !is_open.await? {
+                return Ok(None);
+            }
+            let write = self.write_with(
+                options,
+                operation!(|db, args| landing_claim::claim(db, &args.0, &args.1)),
+                extras,
+            );
+            write.await
+        })
     }
 
     fn heartbeat_landings(&self, token: LandingToken, lease: Duration) -> StoreFuture<'_, ()> {

@@ -1,12 +1,13 @@
 //! Claims, leases and the end of attempts.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use windlass_core::Usage;
 use windlass_tasks::{
     AttemptRef, Claim, Claimed, EarlierChange, LeaseStatus, Leases, Outcome, Release, StoreFuture,
-    Task, TaskId,
+    Task, TaskId, Workers as _,
 };
 
 use super::write::{durable, operation, relaxed};
@@ -14,6 +15,9 @@ use crate::merge::{CompletedAttempt, MergeInput, MergeOutput, Mergeable};
 use crate::ops::{attempts, claim, finish, reclaim};
 use crate::store::{SqlStore, WriteExtras};
 use crate::write_job::{JobProgress, TypedWriteJob, WriteJob, stages};
+
+/// How many workers reclaim in each interval.
+const MAX_RECLAIMING: u32 = 20;
 
 /// Releases a task that was claimed for a caller that stopped waiting.
 fn undo_claim(claimed: Option<Claimed>) -> Option<Box<dyn WriteJob>> {
@@ -74,6 +78,12 @@ impl Leases for SqlStore {
     }
 
     fn reclaim_expired(&self) -> StoreFuture<'_, Vec<Task>> {
+        // Among many workers, each takes its turn: every lease is read as often as among a few.
+        let turns = self.known_workers().div_ceil(MAX_RECLAIMING);
+        let call = self.reclaims.fetch_add(1, Ordering::Relaxed);
+        if !call.is_multiple_of(turns) {
+            return Box::pin(async { Ok(Vec::new()) });
+        }
         let options = relaxed(stages!("reclaiming expired tasks"));
         let watch = Arc::clone(&self.lease_watch);
         self.write(

@@ -19,7 +19,18 @@ impl Pushes for SqlStore {
 
     fn claim_push(&self, claim: PushClaim) -> StoreFuture<'_, Option<Push>> {
         let options = relaxed(stages!("claiming a push"));
-        self.write(options, operation!(|db, claim| pushes::claim(db, &claim)))
+        if claim.id.is_some() {
+            return self.write(options, operation!(|db, claim| pushes::claim(db, &claim)));
+        }
+        // Every worker asks again and again, and nearly always there is nothing to write.
+        let is_open = self.read("looking for pushes", |db| Box::pin(pushes::any_open(db)));
+        Box::pin(async move {
+            if !is_open.await? {
+                return Ok(None);
+            }
+            let write = self.write(options, operation!(|db, claim| pushes::claim(db, &claim)));
+            write.await
+        })
     }
 
     fn record_sent(&self, push: PushRef, commit: String) -> StoreFuture<'_, ()> {

@@ -1,5 +1,7 @@
 //! The workers that use the store.
 
+use std::sync::atomic::Ordering;
+
 use windlass_tasks::{NewWorker, RegisteredWorker, StoreFuture, WorkerId, WorkerRenewal, Workers};
 
 use super::write::{durable, operation, ready_error, relaxed};
@@ -13,15 +15,25 @@ impl Workers for SqlStore {
             return ready_error(error);
         }
         let options = relaxed(stages!("registering a worker"));
+        let schema_version = self.known_schema();
         self.write(
             options,
-            operation!(|db, worker| workers::register(db, &worker)),
+            operation!(|db, worker| workers::register(db, &worker, schema_version)),
         )
     }
 
     fn renew_worker(&self, id: WorkerId, running: u32) -> StoreFuture<'_, WorkerRenewal> {
         let options = relaxed(stages!("renewing the entry of a worker"));
-        self.write(options, move |db| Box::pin(workers::renew(db, id, running)))
+        let renewed = self.write(options, move |db| Box::pin(workers::renew(db, id, running)));
+        Box::pin(async move {
+            let (renewal, known) = renewed.await?;
+            self.known_workers.store(known, Ordering::Relaxed);
+            Ok(renewal)
+        })
+    }
+
+    fn known_workers(&self) -> u32 {
+        self.known_workers.load(Ordering::Relaxed).max(1)
     }
 
     fn remove_worker(&self, id: WorkerId) -> StoreFuture<'_, ()> {

@@ -93,7 +93,8 @@ fn p10_newer_schema_is_rejected() {
         drop(store_with_task(dir.path()).await);
         run_sql(
             &path,
-            "INSERT INTO windlass_schema (version, at) VALUES (1000, 0)",
+            "INSERT INTO windlass_schema (version, at) VALUES (1000, 0); \
+             UPDATE counter SET value = 1000 WHERE name = 'oldest_program'",
         )
         .await;
         let before = std::fs::read(&path).unwrap();

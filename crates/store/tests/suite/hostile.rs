@@ -193,6 +193,7 @@ mod real_postgres {
             include_str!("../../migrations/postgres/0015_audit.sql"),
             include_str!("../../migrations/postgres/0016_workers.sql"),
             include_str!("../../migrations/postgres/0017_account_limit.sql"),
+            include_str!("../../migrations/postgres/0018_rolling.sql"),
         ] {
             sqlx::raw_sql(batch).execute(&mut connection).await.unwrap();
         }

@@ -15,4 +15,5 @@ mod portable;
 mod real_encrypted;
 mod real_pooler;
 mod real_postgres;
+mod rolling;
 mod schema_versions;

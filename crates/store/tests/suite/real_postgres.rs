@@ -105,7 +105,8 @@ async fn p10_newer_schema_is_rejected() {
     let database = cluster.database().await;
     drop(windlass_store::open(&cluster.url(&database)).await.unwrap());
     let mut connection = cluster.connect(&database).await;
-    let newer = "INSERT INTO windlass.windlass_schema (version, at) VALUES (1000, 0)";
+    let newer = "INSERT INTO windlass.windlass_schema (version, at) VALUES (1000, 0); \
+                 UPDATE windlass.counter SET value = 1000 WHERE name = 'oldest_program'";
     sqlx::raw_sql(newer).execute(&mut connection).await.unwrap();
     let error = windlass_store::open(&cluster.url(&database)).await;
     let error = error.unwrap_err().to_string();

@@ -58,7 +58,10 @@ pub enum StoreError {
     /// The disk is full. Reads still work; writes work again when there is space.
     #[error("{0}")]
     Full(String),
-    /// The store cannot be used: it does not exist, is read-only, has a newer version, or is damaged.
+    /// A newer program has migrated the store, and this one cannot use it any more. No write of it succeeds.
+    #[error("{0}")]
+    Outdated(String),
+    /// The store cannot be used: it does not exist, is read-only, or is damaged.
     #[error("{0}")]
     Unavailable(String),
 }
@@ -70,6 +73,11 @@ impl StoreError {
             what,
             id: id.to_string(),
         }
+    }
+
+    /// Returns `true` if this program is too old for the store.
+    pub fn is_outdated(&self) -> bool {
+        matches!(self, Self::Outdated(_))
     }
 
     /// Returns `true` if the writing attempt no longer owns its task, or the writing worker its landing.

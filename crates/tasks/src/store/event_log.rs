@@ -23,4 +23,9 @@ pub trait EventLog: fmt::Debug + Send + Sync {
     /// last one. Pass it to the next call. An idle worker claims, waits from the last number, and claims
     /// again, so that it misses no task added between the two calls.
     fn wait_for_events(&self, after: u64, timeout: Duration) -> StoreFuture<'_, u64>;
+    /// Like [`wait_for_events`](Self::wait_for_events), for those who wait for tasks to claim: it need not end for messages
+    /// that make no task claimable, and need not end before the timeout at all where many others wait, too.
+    fn wait_for_work(&self, after: u64, timeout: Duration) -> StoreFuture<'_, u64> {
+        self.wait_for_events(after, timeout)
+    }
 }

@@ -16,6 +16,11 @@ pub trait Workers: fmt::Debug + Send + Sync {
     fn register_worker(&self, worker: NewWorker) -> StoreFuture<'_, WorkerId>;
     /// Renews an entry, with the number of tasks that the worker runs.
     fn renew_worker(&self, id: WorkerId, running: u32) -> StoreFuture<'_, WorkerRenewal>;
+    /// Returns how many workers the store had when this process last renewed an entry, without asking it. What every worker
+    /// does from time to time, it does more seldom if there are many.
+    fn known_workers(&self) -> u32 {
+        1
+    }
     /// Removes the entry of a worker that ends. It is no error if there is none.
     fn remove_worker(&self, id: WorkerId) -> StoreFuture<'_, ()>;
     /// Returns the workers, ordered by machine and id.

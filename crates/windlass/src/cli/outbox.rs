@@ -86,10 +86,12 @@ impl Outbox {
         };
         let send = async {
             let loops = async {
-                tokio::join!(
-                    self.repeat(async || self.notify().await, &ended),
-                    self.repeat(async || self.push().await, &ended)
-                );
+                let notify = async {
+                    if self.notifier.is_some() {
+                        self.repeat(async || self.notify().await, &ended).await;
+                    }
+                };
+                tokio::join!(notify, self.repeat(async || self.push().await, &ended));
             };
             let out_of_time = async {
                 ended.cancelled().await;
@@ -125,7 +127,12 @@ impl Outbox {
             let wait = async {
                 match done {
                     Ok(()) => {
-                        let last = self.store.wait_for_events(seen, INTERVAL).await;
+                        // Pushes that a person asked for are found at the end of the interval, too.
+                        let last = if self.followers().is_empty() {
+                            self.store.wait_for_work(seen, INTERVAL).await
+                        } else {
+                            self.store.wait_for_events(seen, INTERVAL).await
+                        };
                         tokio::time::sleep(DEBOUNCE).await;
                         last.unwrap_or(seen)
                     }

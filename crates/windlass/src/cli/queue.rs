@@ -66,8 +66,14 @@ impl OpenQueue {
             tasks: store,
             access,
             calls,
+            newer_schema,
             ..
         } = windlass_store::open_all(&url, settings).await?;
+        if let Some(version) = newer_schema {
+            app.console.notice(&format!(
+                "the store was migrated by a newer Windlass (schema version {version}); this version can go on using it, and can be upgraded at any time"
+            ));
+        }
         if let Some(bridge) = &app.bridge {
             bridge.store_in(Arc::clone(&calls));
         }

@@ -266,6 +266,7 @@ pub(super) fn lifetime(text: &str) -> Result<Lifetime, String> {
         .split_at_checked(text.len().saturating_sub(1))
         .ok_or_else(expected)?;
     let seconds: u64 = match unit {
+        "s" => 1,
         "m" => 60,
         "h" => 60 * 60,
         "d" => 24 * 60 * 60,

@@ -1,5 +1,6 @@
 //! Git commands that talk to a remote, and the refs that take part.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -111,6 +112,38 @@ impl<'a> RemoteGit<'a> {
             }
         }
         Ok(head)
+    }
+
+    /// Returns the refs of the remote that match a pattern, with their commits.
+    pub(super) async fn list(&self, pattern: &str) -> Result<BTreeMap<String, String>, Error> {
+        let args = ["ls-remote", "--refs", "--", self.url, pattern];
+        let text = self.ask(&args).await?;
+        let rows = text.lines().filter_map(|line| line.split_once('\t'));
+        Ok(rows
+            .map(|(commit, name)| (name.to_owned(), commit.to_owned()))
+            .collect())
+    }
+
+    /// Deletes refs of the remote that still have these commits. Others stay: the caller lists them again.
+    pub(super) async fn delete_remote(&self, refs: &[(&str, &str)]) -> Result<(), Error> {
+        let leases = refs.iter();
+        let leases = leases.map(|(name, commit)| format!("--force-with-lease={name}:{commit}"));
+        let leases: Vec<String> = leases.collect();
+        let names: Vec<String> = refs.iter().map(|(name, _)| format!(":{name}")).collect();
+        let mut args = vec!["push", "--porcelain", "--no-follow-tags"];
+        args.extend(leases.iter().map(String::as_str));
+        args.extend(["--", self.url]);
+        args.extend(names.iter().map(String::as_str));
+        let pushed = self.git.run(FETCH, &args).await;
+        let failure = match pushed {
+            Ok(output) if output.exit.success() => return Ok(()),
+            Ok(output) => PushFailure::parse(&output.stdout.text(), &output.stderr.text()),
+            Err(failure) => failure,
+        };
+        match failure {
+            PushFailure::Ahead => Ok(()),
+            failure => Err(self.error(&failure)),
+        }
     }
 
     /// Moves a ref of the remote from the commit `lease` to `commit`; an empty lease means that it must not exist. If

@@ -153,6 +153,8 @@ impl RemoteMirror {
                 .write(true)
                 .open(path)?;
             file.lock()?;
+            // `store prune --mirrors` sees when the mirror was used last.
+            file.set_modified(std::time::SystemTime::now())?;
             Ok::<_, std::io::Error>(file)
         };
         let locked = tokio::task::spawn_blocking(lock).await;

@@ -1,20 +1,19 @@
-//! `windlass store backup`, `restore`, `check` and `prune`, and `store move --to`.
+//! `windlass store backup`, `restore` and `check`, and `store move --to`.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
 use windlass_core::escape_line;
-use windlass_store::{StoreRetention, StoreSummary};
+use windlass_store::StoreSummary;
 
 use super::repository_file::is_in_use;
 use crate::cli::app::App;
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::repository::repository;
-use crate::cli::token::{Lifetime, lifetime};
 
 /// Returns the URL of the configured store.
-async fn url(app: &App<'_>) -> Result<String, CliError> {
+pub(super) async fn url(app: &App<'_>) -> Result<String, CliError> {
     let config = app.config()?;
     super::locate(app, config, &repository(&app.inputs.cwd)?).await
 }
@@ -113,46 +112,6 @@ impl Check {
         } else {
             Exit::Failed
         })
-    }
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Prune {
-    /// Remove events older than this, such as 90d; those of unfinished tasks and later ones stay
-    #[arg(long, value_name = "TIME", default_value = "never", value_parser = lifetime)]
-    events: Lifetime,
-    /// Remove traces older than this, such as 30d
-    #[arg(long, value_name = "TIME", default_value = "never", value_parser = lifetime)]
-    traces: Lifetime,
-    /// Remove entries of the audit log older than this, such as 365d
-    #[arg(long, value_name = "TIME", default_value = "never", value_parser = lifetime)]
-    audit: Lifetime,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-impl Prune {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let mut retention = StoreRetention::default();
-        retention.events = self.events.0;
-        retention.traces = self.traces.0;
-        retention.audit = self.audit.0;
-        if retention == StoreRetention::default() {
-            let usage =
-                "nothing to remove: give --events, --traces or --audit, such as --traces 30d";
-            return Err(CliError::usage(usage));
-        }
-        let pruned = windlass_store::prune(&url(app).await?, &retention).await?;
-        if self.json {
-            app.console.pretty_json(&pruned)?;
-        } else {
-            let (events, traces, audit) = (pruned.events, pruned.traces, pruned.audit);
-            app.console.line(&format!(
-                "removed {events} events, {traces} traces, {audit} entries of the audit log"
-            ))?;
-        }
-        Ok(Exit::Done)
     }
 }
 

@@ -1,7 +1,9 @@
-//! `windlass store`: shows where tasks are stored, backs the store up, restores, checks, prunes and moves it.
+//! `windlass store`: shows where tasks are stored, backs the store up, restores, checks, migrates, prunes and moves it.
 
 mod location;
 mod maintenance;
+mod migrate;
+mod prune;
 mod repository_file;
 
 use clap::{Args, Subcommand};
@@ -29,8 +31,10 @@ enum Command {
     Restore(maintenance::Restore),
     /// Check that the records of the store are consistent
     Check(maintenance::Check),
-    /// Remove old events, traces and entries of the audit log
-    Prune(maintenance::Prune),
+    /// Bring the store to the schema of this version, after workers that could not go on have ended
+    Migrate(migrate::Migrate),
+    /// Remove old events, traces, entries of the audit log, refs of ended tasks, and unused mirrors
+    Prune(prune::Prune),
     /// Move the store to another database, or the one of an earlier version from the repository to the state directory
     Move(Move),
 }
@@ -66,6 +70,7 @@ impl Stores {
             Command::Backup(command) => command.run(app).await,
             Command::Restore(command) => command.run(app).await,
             Command::Check(command) => command.run(app).await,
+            Command::Migrate(command) => command.run(app).await,
             Command::Prune(command) => command.run(app).await,
             Command::Move(command) => command.run(app).await,
         }
