@@ -201,7 +201,6 @@ macro_rules! next_merged {
     };
     ($picked:expr) => {
         merged_sql!(
-            synchronous_commit "off";
             "picked AS MATERIALIZED (",
             $picked,
             "), changed AS (",
