@@ -20,7 +20,7 @@ class History:
     attempts: list
     # Status changes of tasks, in order: (seq, task, status).
     statuses: list
-    # The numbers of all events that the database has, and of those that a client saw, in order.
+    # All events that the database has, and those that a client saw, in order: (seq, task, type, status).
     stored: list
     seen: list
     # Commits of proofs, by task.
@@ -144,14 +144,18 @@ def bases(history):
 
 def events(history):
     """The events have no gap, and a client that reconnects to any server sees each once, in order."""
-    numbers = history.stored
-    if numbers != list(range(1, len(numbers) + 1)):
-        yield f"the events of the store have a gap: {len(numbers)} of {numbers[-1] if numbers else 0}"
-    if history.seen != sorted(set(history.seen)):
+    stored, seen = ([event[0] for event in found] for found in (history.stored, history.seen))
+    if stored != list(range(1, len(stored) + 1)):
+        yield f"the events of the store have a gap: {len(stored)} of {stored[-1] if stored else 0}"
+    if seen != sorted(set(seen)):
         yield "a client saw events twice, or not in order"
-    missing = sorted(set(numbers) - set(history.seen))
+    missing = sorted(set(stored) - set(seen))
     if missing:
         yield f"a client missed {len(missing)} events, the first is {missing[0]}"
+    known = {event[0]: event for event in history.seen}
+    for event in history.stored:
+        if event[0] in known and known[event[0]] != event:
+            yield f"event {event} was another one when a client saw it: {known[event[0]]}"
 
 
 def takeovers(history):
@@ -211,6 +215,7 @@ def blind_spots(history):
         "a gap in the events": {"stored": history.stored[1:]},
         "a missed event": {"seen": history.seen[1:]},
         "an event twice": {"seen": [*history.seen, history.seen[-1]]},
+        "another event": {"seen": [*history.seen[:-1], (*history.seen[-1][:3], "other")]},
         "a late takeover": {"attempts": late, "killed": [*history.killed, (last["worker"], last["started"])]},
         "a process": {"running": [("build", "sleep")]},
         "a damaged store": {"damage": f"{key} is damaged"},

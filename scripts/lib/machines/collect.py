@@ -3,11 +3,13 @@
 import collections
 import json
 
+from . import workload
 from .checker import History
 
 
 def collect(site, orders, adding, watching, injector, takeover):
     database = site.database
+    stored = events(database)
     tasks = database.rows("SELECT id, idempotency_key, status, attempt, land, branch FROM windlass.task ORDER BY id")
     proofs = {row["task_id"]: json.loads(row["body"])["commit"] for row in database.rows("SELECT task_id, body FROM windlass.proof")}
     return History(
@@ -19,9 +21,9 @@ def collect(site, orders, adding, watching, injector, takeover):
             "SELECT task_id, number, worker, started_at / 1000.0 AS started, ended_at / 1000.0 AS stopped, ended FROM windlass.attempt "
             "ORDER BY task_id, number"
         ),
-        statuses=statuses(database),
-        stored=[row["seq"] for row in database.rows("SELECT seq FROM windlass.event ORDER BY seq")],
-        seen=[event[0] for event in watching.seen],
+        statuses=[(seq, task, status) for seq, task, kind, status in stored if kind == "task_status"],
+        stored=stored,
+        seen=watching.seen,
         proofs=proofs,
         moves=site.remote.moves(),
         branches={f"refs/heads/{task['branch']}": task["id"] for task in tasks if task["branch"]},
@@ -36,10 +38,10 @@ def collect(site, orders, adding, watching, injector, takeover):
     )
 
 
-def statuses(database):
-    rows = database.rows("SELECT seq, task_id, body FROM windlass.event ORDER BY seq")
-    found = [(row["seq"], row["task_id"], json.loads(row["body"])) for row in rows]
-    return [(seq, task, body["status"]) for seq, task, body in found if body["type"] == "task_status"]
+def events(database):
+    """Returns the events as a client sees them."""
+    rows = database.rows("SELECT seq, body FROM windlass.event ORDER BY seq")
+    return [workload.seen(json.loads(row["body"]) | {"seq": row["seq"]}) for row in rows]
 
 
 def landed(remote):

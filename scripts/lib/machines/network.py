@@ -165,7 +165,6 @@ class Machine:
             mount -t tmpfs tmpfs '{network.work}'
             mount -t tmpfs -o mode=1777 tmpfs /dev/shm
             mount -t tmpfs -o mode=755 tmpfs /run
-            mkdir /run/sshd
             ip link set lo up
             ip addr add {self.address}/{PREFIX} dev eth0
             ip link set eth0 up

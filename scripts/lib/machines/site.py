@@ -18,10 +18,7 @@ SMALL_DISK = "size=192m"
 STOP_TIMEOUT = 60
 
 CONFIGURATION = """
-default_agent = "player"
-[agents.player]
-backend = "mock"
-script = "{home}/script.json"
+{agents}
 [store]
 url = "{url}"
 [worker]
@@ -30,6 +27,15 @@ concurrency = 2
 labels = {labels}
 [tests]
 command = ["sh", "-c", {test}]
+"""
+
+
+# An agent that plays the script itself.
+PLAYER = """
+default_agent = "player"
+[agents.player]
+backend = "mock"
+script = "{home}/script.json"
 """
 
 
@@ -42,11 +48,13 @@ class Builder:
         self.home = f"{home}/people/{name}"
         self.files = self.machine.files / "people" / name
         self.checkout = f"{self.home}/work/{name} shop"
+        # More environment of its Windlass processes.
+        self.variables = {}
         self.worker = None
         self.server = None
 
     def install(self, configuration):
-        self.files.mkdir(parents=True)
+        self.files.mkdir(parents=True, exist_ok=True)
         self.site.remote.admit(self.machine)
         (self.files / ".gitconfig").write_text("[user]\nname = Ada\nemail = ada@example.org\n[init]\ndefaultBranch = main\n")
         (self.files / "windlass.toml").write_text(configuration)
@@ -58,7 +66,7 @@ class Builder:
         return [self.site.windlass, "--config", f"{self.home}/windlass.toml", *words]
 
     def env(self):
-        return {"HOME": self.home} | self.machine.clock() | self.site.variables
+        return {"HOME": self.home} | (self.machine.clock() if self.site.clocks else {}) | self.variables
 
     def windlass(self, *words, cwd=None, timeout=60, codes=(0,)):
         """Runs a command to its end, and returns its output."""
@@ -95,8 +103,8 @@ class Builder:
 class Site:
     def __init__(self, work, seed, windlass):
         self.work, self.windlass = work, windlass
-        # More environment of every Windlass process.
-        self.variables = {}
+        # Whether the clocks of Windlass processes can be set.
+        self.clocks = True
         names = ["db-1", "db-2", "git", *BUILDERS]
         self.network = Network(work, seed, names)
         homes = ["/srv", "/srv", "/srv", *BUILDERS.values()]
@@ -105,13 +113,15 @@ class Site:
         self.remote = Remote(self.machines["git"])
         self.builders = {name: Builder(self, name, home) for name, home in BUILDERS.items()}
 
-    def start(self, lease, script):
+    def start(self, lease, agents, script):
+        """Starts everything. Each machine has these agents, by its name, and their script as `script.json`."""
         self.database.start()
         self.remote.start()
         for name, builder in self.builders.items():
             labels = [] if name == "build-1" else ["gpu"]
+            configured = agents[name].format(home=builder.home)
             builder.install(CONFIGURATION.format(
-                home=builder.home, url=URL, lease=lease, labels=json.dumps(labels), test=json.dumps(workload.TEST)
+                agents=configured, url=URL, lease=lease, labels=json.dumps(labels), test=json.dumps(workload.TEST)
             ))
             (builder.files / "script.json").write_text(json.dumps(script))
         self.create_project()

@@ -161,6 +161,11 @@ class Adding(threading.Thread):
         self.problems.append(f"{key}: {str(error).strip()[:300]}")
 
 
+def seen(event):
+    """Returns what is compared of an event."""
+    return event["seq"], event.get("task_id"), event["type"], event.get("status")
+
+
 class Watching(threading.Thread):
     """Reads the events of all tasks from the servers in turn, always after the last one that it has."""
 
@@ -187,6 +192,6 @@ class Watching(threading.Thread):
             return True
         found = answer["events"] if isinstance(answer, dict) else answer
         for event in found:
-            self.seen.append((event["seq"], event.get("task_id"), event.get("type"), event.get("status")))
+            self.seen.append(seen(event))
             self.last = event["seq"]
         return bool(found)
