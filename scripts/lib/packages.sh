@@ -27,6 +27,8 @@ package_of() { # PROGRAM
     node) echo nodejs ;;
     go) echo golang-go ;;
     postgres) echo postgresql ;;
+    ip) echo iproute2 ;;
+    dropbear) echo dropbear-bin ;;
     *) echo "$1" ;;
   esac
 }

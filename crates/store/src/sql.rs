@@ -32,20 +32,17 @@ impl Sql {
 
 /// Builds a statement that PostgreSQL runs as its own transaction ([`merged_write`](crate::merged_write)) from the parts of its
 /// `WITH` clause. One of them is `changed`: the rows of the tasks that it wrote. The statement appends their events and
-/// returns the tasks.
+/// returns the tasks. It returns when that is on disk: each of these writes is durable or gives out a fencing token.
 ///
 /// `$1` is the offset of the database's clock, `$2` to `$4` are the event's body
 /// ([`events::status_parts`](crate::events::status_parts)).
 macro_rules! merged_sql {
-    (synchronous_commit $commit:literal; $($parts:expr),+ $(,)?) => {
-        $crate::sql::merged_sql!(synchronous_commit $commit, notify "CAST(value AS TEXT)"; $($parts),+)
-    };
-    (synchronous_commit $commit:literal, notify $payload:literal; $($parts:expr),+ $(,)?) => {
+    (notify $payload:literal; $($parts:expr),+ $(,)?) => {
         $crate::sql::Sql {
             sqlite: "",
             postgres: concat!(
                 "WITH clock AS MATERIALIZED (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) + $1 AS now, ",
-                "set_config('synchronous_commit', '", $commit, "', true) ",
+                "set_config('synchronous_commit', 'on', true) ",
                 // A program that is too old for the store finds no clock, and writes nothing.
                 "WHERE NOT EXISTS (SELECT 1 FROM counter WHERE name = 'oldest_program' ",
                 "AND value > CAST(current_setting('windlass.schema_version') AS BIGINT))), ",
@@ -61,6 +58,9 @@ macro_rules! merged_sql {
                 ", numbered.value AS last_seq FROM changed AS task, numbered"
             ),
         }
+    };
+    ($($parts:expr),+ $(,)?) => {
+        $crate::sql::merged_sql!(notify "CAST(value AS TEXT)"; $($parts),+)
     };
 }
 pub(crate) use merged_sql;

@@ -20,7 +20,7 @@ use crate::ops::known_parents::KnownParents;
 use crate::ops::leases::LeaseWatch;
 use crate::ops::projects;
 use crate::pending_reply::PendingReply;
-use crate::pools::Pools;
+use crate::pools::{DatabasePools, Pools};
 use crate::schema;
 use crate::write_job::{JobProgress, Operation, StageLabels, TypedWriteJob, UndoFn};
 use crate::write_queue::{self, WriteQueue};
@@ -62,6 +62,9 @@ impl fmt::Debug for SqlStore {
 pub(crate) enum Durability {
     /// The write survives power loss.
     Durable,
+    /// The write gives out a fencing token. After a crash of PostgreSQL, workers on other machines go on with theirs, so none
+    /// may be forgotten and given out again. What ends the machine of a SQLite file ends all its workers too.
+    Fencing,
     /// The write survives a crash of this process. It can be lost on power failure, and is then done again.
     Relaxed,
 }
@@ -202,14 +205,19 @@ impl SqlStore {
         let WriteExtras { undo, merge } = extras;
         let timeout = match options.durability {
             Durability::Durable => self.settings.commit_timeout,
-            Durability::Relaxed => self.settings.query_timeout,
+            Durability::Fencing | Durability::Relaxed => self.settings.query_timeout,
+        };
+        let durable = match options.durability {
+            Durability::Durable => true,
+            Durability::Fencing => matches!(self.pools.kind, DatabasePools::Postgres(..)),
+            Durability::Relaxed => false,
         };
         Box::pin(async move {
             let progress = JobProgress::new(options.stages);
             let (reply, receiver) = oneshot::channel();
             let job = TypedWriteJob {
                 operation,
-                durable: options.durability == Durability::Durable,
+                durable,
                 progress: progress.clone(),
                 result: None,
                 reply: Some(reply),

@@ -13,6 +13,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// How long to wait before retrying after the disk was full.
 const DISK_FULL_DELAY: Duration = Duration::from_secs(60);
+/// A disk with less than this is full: git writes more in one command.
+const MIN_FREE_BYTES: u64 = 256 << 10;
 
 /// An error of an operation on a repository or a clone.
 #[derive(Debug, thiserror::Error)]
@@ -111,6 +113,15 @@ impl Error {
             branch: branch.to_owned(),
             problem: problem.into(),
         }
+    }
+
+    /// Returns the error for a full disk if the one that holds this directory is full, for a caller whose command has failed
+    /// without a reason.
+    pub fn of_full_disk(dir: &Path) -> Option<Self> {
+        let disk = rustix::fs::statvfs(dir).ok()?;
+        (disk.f_bavail * disk.f_frsize < MIN_FREE_BYTES).then(|| Self::DiskFull {
+            path: dir.to_owned(),
+        })
     }
 
     /// Returns the stable code of this error.

@@ -74,7 +74,6 @@ pub(crate) async fn add_merged(
     tasks: &[&NewTask],
 ) -> StoreResult<MergedResults> {
     const ADD: Sql = merged_sql!(
-        synchronous_commit "on";
         "changed AS (INSERT INTO task (",
         new_columns!(),
         ") SELECT project_id, issue_id, title, description, 'pending', priority, workflow_step, kind, agent, ",

@@ -189,19 +189,29 @@ const CLAIM_LABELLED_IN_PROJECT: Sql = next!(labelled "$9", "AND project_id = $8
 macro_rules! next_merged {
     (plain $only:expr) => {
         next_merged!(next_plain!(
-            "id", "$7", "$10", " FOR NO KEY UPDATE SKIP LOCKED",
-            not_paused!(), suits_postgres!("$11", "$12"), $only
+            "id",
+            "$7",
+            "$10",
+            " FOR NO KEY UPDATE SKIP LOCKED",
+            not_paused!(),
+            suits_postgres!("$11", "$12"),
+            $only
         ))
     };
     (labelled $labels:literal, $only:expr) => {
         next_merged!(next_labelled!(
-            "$7", "$10", " FOR NO KEY UPDATE SKIP LOCKED", has_labels_postgres!($labels),
-            not_paused!(), suits_postgres!("$11", "$12"), $only
+            "$7",
+            "$10",
+            " FOR NO KEY UPDATE SKIP LOCKED",
+            has_labels_postgres!($labels),
+            not_paused!(),
+            suits_postgres!("$11", "$12"),
+            $only
         ))
     };
     ($picked:expr) => {
         merged_sql!(
-            synchronous_commit "off", notify "value || ' quiet'";
+            notify "value || ' quiet'";
             "picked AS MATERIALIZED (",
             $picked,
             "), changed AS (",

@@ -70,7 +70,6 @@ pub(crate) async fn complete_merged(
     attempts: &[&CompletedAttempt],
 ) -> StoreResult<MergedResults> {
     const COMPLETE: Sql = merged_sql!(
-        synchronous_commit "on";
         "done AS MATERIALIZED (SELECT * FROM json_to_recordset(CAST($5 AS JSON)) AS done (task_id BIGINT, number BIGINT, ",
         "output TEXT, branch TEXT, unverified BIGINT, needs_review BIGINT, usage TEXT, total TEXT, proof TEXT, published TEXT, base TEXT)), ",
         "held AS MATERIALIZED (SELECT task.id FROM done JOIN task ON task.id = done.task_id AND task.attempt = done.number ",

@@ -8,7 +8,7 @@ use windlass_tasks::{
     Landings, NewLanding, ProjectId, StoreFuture, Task, TaskId,
 };
 
-use super::write::{durable, operation, relaxed};
+use super::write::{durable, fencing, operation, relaxed};
 use crate::ops::{landing_claim, landing_end, landings};
 use crate::store::{SqlStore, WriteExtras};
 use crate::write_job::{JobProgress, TypedWriteJob, WriteJob, stages};
@@ -49,7 +49,7 @@ impl Landings for SqlStore {
     }
 
     fn claim_landings(&self, claim: LandingClaim) -> StoreFuture<'_, Option<ClaimedLandings>> {
-        let options = relaxed(stages!("claiming landings"));
+        let options = fencing(stages!("claiming landings"));
         let args = (claim, Arc::clone(&self.landing_watch));
         let extras = WriteExtras {
             undo: Some(undo_claim),

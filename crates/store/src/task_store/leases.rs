@@ -10,7 +10,7 @@ use windlass_tasks::{
     Task, TaskId, Workers as _,
 };
 
-use super::write::{durable, operation, relaxed};
+use super::write::{durable, fencing, operation, relaxed};
 use crate::merge::{CompletedAttempt, MergeInput, MergeOutput, Mergeable};
 use crate::ops::{attempts, claim, finish, reclaim};
 use crate::store::{SqlStore, WriteExtras};
@@ -42,7 +42,7 @@ fn undo_claim(claimed: Option<Claimed>) -> Option<Box<dyn WriteJob>> {
 
 impl Leases for SqlStore {
     fn claim(&self, claim: Claim) -> StoreFuture<'_, Option<Claimed>> {
-        let options = relaxed(stages!("claiming a task"));
+        let options = fencing(stages!("claiming a task"));
         let machine = &self.machine().name;
         let extras = WriteExtras {
             undo: Some(undo_claim),

@@ -5,7 +5,7 @@ use windlass_tasks::{
     ProjectId, StoreFuture,
 };
 
-use super::write::{durable, operation, ready_error, relaxed};
+use super::write::{durable, fencing, operation, ready_error, relaxed};
 use crate::ops::notifications;
 use crate::store::SqlStore;
 use crate::write_job::stages;
@@ -34,7 +34,7 @@ impl Notifications for SqlStore {
         &self,
         claim: NotificationClaim,
     ) -> StoreFuture<'_, Option<Notification>> {
-        let options = relaxed(stages!("claiming a notification"));
+        let options = fencing(stages!("claiming a notification"));
         self.write(
             options,
             operation!(|db, claim| notifications::claim(db, &claim)),

@@ -2,7 +2,7 @@
 
 use windlass_tasks::{NewPush, Push, PushClaim, PushEnd, PushRef, Pushes, StoreFuture, TaskId};
 
-use super::write::{durable, operation, relaxed};
+use super::write::{durable, fencing, operation};
 use crate::ops::pushes;
 use crate::store::SqlStore;
 use crate::write_job::stages;
@@ -18,7 +18,7 @@ impl Pushes for SqlStore {
     }
 
     fn claim_push(&self, claim: PushClaim) -> StoreFuture<'_, Option<Push>> {
-        let options = relaxed(stages!("claiming a push"));
+        let options = fencing(stages!("claiming a push"));
         if claim.id.is_some() {
             return self.write(options, operation!(|db, claim| pushes::claim(db, &claim)));
         }

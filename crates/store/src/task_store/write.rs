@@ -11,6 +11,12 @@ pub(super) fn durable(stages: StageLabels) -> WriteOptions {
     WriteOptions { stages, durability }
 }
 
+/// Options of a write that gives out a fencing token.
+pub(super) fn fencing(stages: StageLabels) -> WriteOptions {
+    let durability = Durability::Fencing;
+    WriteOptions { stages, durability }
+}
+
 /// Options of a write that need not survive power loss.
 pub(super) fn relaxed(stages: StageLabels) -> WriteOptions {
     let durability = Durability::Relaxed;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use windlass_tasks::{NewProject, NewTask, StoreError, TaskFilter};
+use windlass_tasks::{Claim, LeaseStatus, NewProject, NewTask, StoreError, TaskFilter};
 
 use super::cluster::Cluster;
 
@@ -112,4 +112,40 @@ async fn p10_newer_schema_is_rejected() {
     let error = error.unwrap_err().to_string();
     assert!(error.contains("newer Windlass"), "{error}");
     assert!(error.contains("1000"), "{error}");
+}
+
+/// A worker on another machine goes on after the crash, so no other one may get the number of its attempt.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn p3_crash_of_the_server_gives_no_attempt_to_two_workers() {
+    // Nothing that is not waited for is written out before the crash.
+    let settings = ["wal_writer_delay=10s", "wal_writer_flush_after=0"];
+    let cluster = Cluster::start("fencing", &settings);
+    let database = cluster.database().await;
+    let url = cluster.url(&database);
+    let store = windlass_store::open(&url).await.unwrap();
+    let project = NewProject {
+        name: "shop".to_owned(),
+        root: "/home/me/shop".into(),
+    };
+    let project = store.add_project(project).await.unwrap().id;
+    let claim = |worker: &str, task| Claim {
+        worker: worker.to_owned(),
+        task,
+        lease: Duration::from_secs(60),
+        ..Claim::default()
+    };
+    // A claim of any task is one statement; that of a certain task is a transaction.
+    for named in [false, true] {
+        let added = store.enqueue(vec![NewTask::new(project, "sell tea")]);
+        let id = added.await.unwrap()[0].task.id;
+        let wanted = named.then_some(id);
+        let first = store.claim(claim("one", wanted)).await.unwrap().unwrap();
+        assert_eq!(first.attempt.task, id);
+        cluster.restart();
+        let store = windlass_store::open(&url).await.unwrap();
+        let second = store.claim(claim("two", wanted)).await.unwrap();
+        assert_eq!(second, None, "the first worker still has its attempt");
+        let renewed = store.heartbeat(first.attempt, Duration::from_secs(60));
+        assert_eq!(renewed.await.unwrap(), LeaseStatus::Held);
+    }
 }

@@ -34,10 +34,11 @@ export class App {
     this.url = null;
   }
 
-  spawn(args) {
+  // A process of another machine has another home directory.
+  spawn(args, home = 'home') {
     const child = spawn(WINDLASS, ['--config', `${WORLD}/named.toml`, ...args], {
       cwd: `${WORLD}/project`,
-      env: { HOME: `${WORLD}/home`, PATH: process.env.PATH, KEY: 'not-a-real-key' },
+      env: { HOME: `${WORLD}/${home}`, PATH: process.env.PATH, KEY: 'not-a-real-key' },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     child.output = '';

@@ -123,6 +123,45 @@ fn p1_full_state_directory_loses_nothing_and_says_so() {
     assert_eq!(disk.json("show")["task"]["status"], "completed");
 }
 
+/// Works on a project with a remote while the disk of the mirror is full. The store is on another disk.
+const MIRROR: &str = r#"
+state="$HOME/.local/state/windlass"
+mkdir -p "$state"
+mount -t tmpfs -o size=16m tmpfs "$state"
+run() {
+    name=$1
+    shift
+    code=0
+    timeout 120 "$PROGRAM" --config "$CONFIG" "$@" >"$OUT/$name.stdout" 2>"$OUT/$name.stderr" || code=$?
+    echo "$code" >"$OUT/$name.code"
+}
+git init -q --bare -b main "$ROOT/origin.git"
+git push -q "$ROOT/origin.git" main
+run project project add --remote "$ROOT/origin.git" --json
+run add task add First --json
+run first worker --once --json
+run add-second task add Second --json
+cat /dev/zero >"$state/ballast" 2>"$OUT/filled" || true
+run full-worker worker --once --json
+run released task show 2 --json
+rm "$state/ballast"
+run second worker --once --json
+run show task show 2 --json
+"#;
+
+#[test]
+fn full_disk_of_a_mirror_leaves_the_task_to_others() {
+    let harness = TaskHarness::new("test -f done.txt", INSTANT);
+    let disk = FullDisk::run_script(harness, MIRROR);
+    assert_eq!(disk.json("first")["completed"], 1);
+    let full = disk.run("full-worker");
+    assert!(full.stderr.contains("no space left"), "{full:?}");
+    let task = disk.json("released")["task"].clone();
+    assert_eq!(task["status"], "pending", "{task:#} {full:?}");
+    assert_eq!(disk.json("second")["completed"], 1);
+    assert_eq!(disk.json("show")["task"]["status"], "completed");
+}
+
 /// Runs a task whose recording does not fit on the disk.
 const RECORDING: &str = r#"
 recordings="$HOME/.local/state/windlass/recordings"

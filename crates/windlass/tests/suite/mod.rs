@@ -55,6 +55,7 @@ mod real_chat_terminal;
 mod real_composite;
 mod real_dashboard;
 mod real_eval;
+mod real_many_machines;
 mod real_matrix;
 mod real_mcp;
 mod real_pass_through;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use assert_cmd::Command;
 use serde_json::json;
 
+use super::cluster::Cluster;
 use super::run::Server;
 use super::task_harness::{INSTANT, TaskHarness};
 use super::{eval, real_composite};
@@ -144,6 +145,14 @@ fn streaming(chunks: usize, delay_ms: u64) -> TaskHarness {
 #[test]
 fn p14_real_browser_has_every_event_once_after_server_restart() {
     run_browser_script(&streaming(240, 50), "restart.mjs");
+}
+
+#[test]
+fn p14_real_browser_has_every_event_once_after_its_replica_was_killed() {
+    let cluster = Cluster::start("replicas");
+    let harness = streaming(240, 50);
+    harness.configure(&cluster.url(), "test -f done.txt");
+    run_browser_script(&harness, "replicas.mjs");
 }
 
 #[test]

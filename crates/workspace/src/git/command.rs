@@ -343,10 +343,12 @@ impl GitOutput {
 
     /// Converts a failed command into an error.
     pub(crate) fn into_error(self) -> Error {
-        // If git does not give the reason, check whether the disk is full.
-        let may_be_full = self.stderr.contains("unable to write") && is_disk_full(&self.dir);
-        if may_be_full || self.stderr.contains("No space left on device") {
+        // Often git does not give the reason: "couldn't close 'HEAD.lock'".
+        if self.stderr.contains("No space left on device") {
             return Error::DiskFull { path: self.dir };
+        }
+        if let Some(full) = Error::of_full_disk(&self.dir) {
+            return full;
         }
         let mut lines: Vec<&str> = self
             .stderr
@@ -367,9 +369,4 @@ impl GitOutput {
             message: lines.join("; "),
         }
     }
-}
-
-fn is_disk_full(dir: &Path) -> bool {
-    const MIN_FREE_BYTES: u64 = 256 << 10;
-    rustix::fs::statvfs(dir).is_ok_and(|disk| disk.f_bavail * disk.f_frsize < MIN_FREE_BYTES)
 }

@@ -29,6 +29,7 @@ const PAUSES: [Duration; 8] = [
 #[derive(Debug)]
 pub(super) struct RemoteGit<'a> {
     git: UserGit<'a>,
+    dir: &'a Path,
     url: &'a str,
     /// Whether to try again if the remote cannot be reached.
     is_patient: bool,
@@ -40,6 +41,7 @@ impl<'a> RemoteGit<'a> {
         check_url(url).map_err(Error::InvalidInput)?;
         Ok(Self {
             git: UserGit::without_hooks(dir).await,
+            dir,
             url,
             is_patient: false,
         })
@@ -178,6 +180,12 @@ impl<'a> RemoteGit<'a> {
 
     /// Returns an error with the reason of a failure.
     pub(super) fn error(&self, failure: &PushFailure) -> Error {
+        // Another machine may have space: git names the file that it could not write, but not why.
+        if let PushFailure::Other(_) = failure
+            && let Some(full) = windlass_workspace::Error::of_full_disk(self.dir)
+        {
+            return full.into();
+        }
         let reason = failure.reason(self.url);
         if failure.may_pass() {
             return Error::agent(ErrorCode::BackendError, reason);
