@@ -104,7 +104,8 @@ mod tests {
     #[test]
     fn p22_only_own_hosts_are_allowed() {
         let check = |listen: &str, host: &str, allowed: bool| {
-            let hosts = AllowedHosts::new(listen.parse().unwrap(), &["box.example".to_owned()], None);
+            let hosts =
+                AllowedHosts::new(listen.parse().unwrap(), &["box.example".to_owned()], None);
             assert_eq!(hosts.allows(host), allowed, "{host} at {listen}");
         };
         for own in [

@@ -65,7 +65,7 @@ impl TlsError {
 
 /// What changes when a file is replaced, written, or gets other permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileStamp {
+pub(super) struct TlsFileStamp {
     device: u64,
     inode: u64,
     size: u64,
@@ -73,7 +73,7 @@ pub(super) struct FileStamp {
     changed: (i64, i64),
 }
 
-impl FileStamp {
+impl TlsFileStamp {
     fn of(path: &Path) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
         Some(Self {
@@ -88,8 +88,8 @@ impl FileStamp {
 
 impl TlsFiles {
     /// Returns the stamps of both files. A file that is missing has none.
-    pub(super) fn stamps(&self) -> [Option<FileStamp>; 2] {
-        [FileStamp::of(&self.cert), FileStamp::of(&self.key)]
+    pub(super) fn stamps(&self) -> [Option<TlsFileStamp>; 2] {
+        [TlsFileStamp::of(&self.cert), TlsFileStamp::of(&self.key)]
     }
 
     /// Reads both files.
@@ -149,8 +149,7 @@ fn read(
     path: &Path,
     check: impl FnOnce(&Metadata) -> Result<(), TlsError>,
 ) -> Result<SecretString, TlsError> {
-    let unreadable =
-        |error: io::Error| TlsError::file(path, format!("cannot be read: {error}"));
+    let unreadable = |error: io::Error| TlsError::file(path, format!("cannot be read: {error}"));
     let file = open(path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
     if !metadata.is_file() {
@@ -192,7 +191,8 @@ fn check_private(path: &Path, metadata: &Metadata) -> Result<(), TlsError> {
         0 => 0o037,
         owner if owner == own => 0o077,
         owner => {
-            let problem = format!("belongs to user {owner}, neither to you nor to root: it is not used");
+            let problem =
+                format!("belongs to user {owner}, neither to you nor to root: it is not used");
             return Err(TlsError::file(path, problem));
         }
     };

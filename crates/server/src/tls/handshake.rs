@@ -39,9 +39,7 @@ impl Handshakes {
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| TlsError::Setup(error.to_string()))?;
-        let mut config = config
-            .with_no_client_auth()
-            .with_cert_resolver(certificate);
+        let mut config = config.with_no_client_auth().with_cert_resolver(certificate);
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         let processors = available_parallelism().map_or(1, usize::from);
         Ok(Arc::new(Self {

@@ -95,7 +95,9 @@ impl Authority {
 
     fn client(&self, version: &'static SupportedProtocolVersion) -> ClientConfig {
         let mut roots = RootCertStore::empty();
-        roots.add(certificate(&self.dir.path().join("ca.pem"))).unwrap();
+        roots
+            .add(certificate(&self.dir.path().join("ca.pem")))
+            .unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider);
         let config = config.with_protocol_versions(&[version]).unwrap();

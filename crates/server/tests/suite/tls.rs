@@ -189,7 +189,9 @@ async fn both_versions_and_all_kinds_of_keys_work() {
         let running = listening.listen("127.0.0.1:0".parse().unwrap()).await;
         let running = running.unwrap();
         for version in VERSIONS {
-            let stream = authority.connect(running.addr(), "localhost", version).await;
+            let stream = authority
+                .connect(running.addr(), "localhost", version)
+                .await;
             assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"http/1.1"[..]));
             let request = Request::new("GET", "/livez").bytes();
             let response = exchange(stream, &request).await.unwrap();
@@ -315,8 +317,14 @@ async fn certificate_is_replaced_while_a_websocket_is_open() {
     std::fs::copy(&old.cert, &first).unwrap();
 
     // A file that cannot be used changes nothing, and neither does one without its key.
-    let new = server.authority.issue("new", "DNS:team.example,DNS:new.example");
-    for broken in [&b""[..], b"no certificate", &std::fs::read(&new.cert).unwrap()] {
+    let new = server
+        .authority
+        .issue("new", "DNS:team.example,DNS:new.example");
+    for broken in [
+        &b""[..],
+        b"no certificate",
+        &std::fs::read(&new.cert).unwrap(),
+    ] {
         std::fs::write(&old.cert, broken).unwrap();
         tokio::time::sleep(Duration::from_millis(50)).await;
         wait_for(&server, &first).await;
@@ -355,15 +363,43 @@ async fn files_that_cannot_be_used_are_refused_with_the_reason() {
         running.err().map(|error| error.to_string())
     };
     for (cert, key, reason) in [
-        ("missing.pem", "server.key", "missing.pem cannot be read: No such file"),
-        ("server.pem", "missing.key", "missing.key cannot be read: No such file"),
-        ("empty.pem", "server.key", "empty.pem contains no certificate"),
-        ("server.key", "server.key", "server.key contains no certificate"),
+        (
+            "missing.pem",
+            "server.key",
+            "missing.pem cannot be read: No such file",
+        ),
+        (
+            "server.pem",
+            "missing.key",
+            "missing.key cannot be read: No such file",
+        ),
+        (
+            "empty.pem",
+            "server.key",
+            "empty.pem contains no certificate",
+        ),
+        (
+            "server.key",
+            "server.key",
+            "server.key contains no certificate",
+        ),
         ("binary.pem", "server.key", "binary.pem is not text"),
         ("server.pem", "server.pem", "server.pem"),
-        ("server.pem", "other.key", "does not belong to the first certificate"),
-        ("server.pem", "open.key", "open.key can be read or written by other users"),
-        ("server.pem", "locked.key", "locked.key has a key with a passphrase"),
+        (
+            "server.pem",
+            "other.key",
+            "does not belong to the first certificate",
+        ),
+        (
+            "server.pem",
+            "open.key",
+            "open.key can be read or written by other users",
+        ),
+        (
+            "server.pem",
+            "locked.key",
+            "locked.key has a key with a passphrase",
+        ),
         ("server.pem", "empty.pem", "empty.pem"),
         (".", "server.key", "is not a regular file"),
     ] {
@@ -373,7 +409,10 @@ async fn files_that_cannot_be_used_are_refused_with_the_reason() {
     }
     assert_eq!(check("link.pem", "server.key").await, None);
     let files = other;
-    let taken = server(&harness).with_tls(files).listen(harness.addr()).await;
+    let taken = server(&harness)
+        .with_tls(files)
+        .listen(harness.addr())
+        .await;
     assert!(matches!(taken, Err(ServerError::AddressInUse { .. })));
 }
 
@@ -383,7 +422,10 @@ async fn p22_non_loopback_address_needs_no_permission_with_a_certificate() {
     let files = Authority::new();
     let issued = files.issue("server", "DNS:team.example");
     let listening = server(&harness).with_tls(issued);
-    let running = listening.listen("0.0.0.0:0".parse().unwrap()).await.unwrap();
+    let running = listening
+        .listen("0.0.0.0:0".parse().unwrap())
+        .await
+        .unwrap();
     let port = running.addr().port();
     assert_eq!(running.url(), format!("https://team.example:{port}"));
 }
