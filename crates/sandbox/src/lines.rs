@@ -61,6 +61,19 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
         }
     }
 
+    /// Returns the next bytes as they come, without a division into lines; nothing at the end. What was read of a line is
+    /// not returned again.
+    ///
+    /// The method is cancel safe.
+    pub async fn next_bytes(&mut self) -> io::Result<&[u8]> {
+        if self.unread.is_empty() {
+            let count = self.source.read(&mut self.chunk).await?;
+            self.unread = 0..count;
+        }
+        let unread = std::mem::take(&mut self.unread);
+        Ok(&self.chunk[unread])
+    }
+
     /// Reads to the end.
     pub(crate) async fn drain(&mut self, all: &mut HeadTailBuffer) -> io::Result<()> {
         all.push(&self.chunk[self.unread.clone()]);
@@ -95,6 +108,16 @@ mod tests {
             ["one", "two", "", "last"]
         );
         assert_eq!(read(b"", 64).await, [""; 0]);
+    }
+
+    #[tokio::test]
+    async fn bytes_continue_after_the_last_line() {
+        let mut lines = BoundedLines::new(&b"one\r\n\r\nthe\nrest"[..], 64);
+        for expected in ["one", ""] {
+            assert_eq!(lines.next().await.unwrap().unwrap().text(), expected);
+        }
+        assert_eq!(lines.next_bytes().await.unwrap(), b"the\nrest");
+        assert_eq!(lines.next_bytes().await.unwrap(), b"");
     }
 
     #[tokio::test]

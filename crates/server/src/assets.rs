@@ -28,7 +28,10 @@ pub(crate) async fn file(request: Request) -> Response {
         return not_found();
     }
     let is_page = path.is_empty()
-        || (!path.contains('.') && !["api", "v1", "mcp"].iter().any(|api| path.starts_with(api)));
+        || (!path.contains('.')
+            && !["api", "v1", "mcp", "git/"]
+                .iter()
+                .any(|api| path.starts_with(api)));
     let name = if is_page { "index.html" } else { path };
     match Assets::get(name) {
         Some(found) => send(request.headers(), name, found),

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use windlass_tasks::{AccessStore, NewAuditEntry};
 
 use crate::error::is_below;
+use crate::git::is_push;
 
 /// The maximum number of entries that are being stored.
 const MAX_PENDING: usize = 256;
@@ -115,12 +116,18 @@ pub(crate) struct AuditNote(Arc<NoteInner>);
 struct NoteInner {
     actor: OnceLock<String>,
     subject: OnceLock<String>,
+    result: OnceLock<&'static str>,
 }
 
 impl AuditNote {
     /// Sets who the caller is.
     pub(crate) fn set_actor(&self, actor: &str) {
         self.0.actor.get_or_init(|| actor.to_owned());
+    }
+
+    /// Sets a result that the status of the response does not show.
+    pub(crate) fn set_result(&self, result: &'static str) {
+        self.0.result.get_or_init(|| result);
     }
 
     /// Sets what was changed, if the path does not name it.
@@ -161,7 +168,9 @@ impl PendingEntry {
 
     fn store(&mut self, result: &str) -> Option<impl Future<Output = ()> + use<>> {
         let mut entry = self.entry.take()?;
-        entry.result = result.to_owned();
+        // An error of the server itself says more.
+        let noted = self.note.0.result.get().filter(|_| result == "ok");
+        entry.result = noted.copied().unwrap_or(result).to_owned();
         if let Some(actor) = self.note.0.actor.get() {
             entry.actor.clone_from(actor);
         }
@@ -190,7 +199,7 @@ pub(crate) fn is_recorded(method: &Method, path: &str, status: StatusCode) -> bo
 /// Returns `true` if a request may change something. Each MCP tool has its own entry, and each model request a trace.
 pub(crate) fn may_change(method: &Method, path: &str) -> bool {
     let reads = method == Method::GET || method == Method::HEAD;
-    !reads && is_below(path, "/api/v1")
+    !reads && (is_below(path, "/api/v1") || is_push(path))
 }
 
 #[cfg(test)]
@@ -215,6 +224,14 @@ mod tests {
             (Method::POST, "/v1/chat/completions", ok, false),
             (Method::POST, "/api/chat", ok, false),
             (Method::POST, "/api/chat", StatusCode::FORBIDDEN, true),
+            (Method::POST, "/git/shop.git/git-receive-pack", ok, true),
+            (Method::POST, "/git/shop.git/git-upload-pack", ok, false),
+            (
+                Method::GET,
+                "/git/shop.git/info/refs",
+                StatusCode::NOT_FOUND,
+                false,
+            ),
         ] {
             assert_eq!(
                 is_recorded(&method, path, status),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
-use windlass_core::escape_json;
+use windlass_core::{escape_json, escape_line};
 use windlass_gateway::{ErrorKind, ModelError, error_response};
 use windlass_tasks::StoreError;
 
@@ -107,6 +107,15 @@ impl ApiError {
         }
         let mut response = if is_model_endpoint(path) {
             error_response(path, &self.as_model_error())
+        } else if is_below(path, "/git") {
+            // git prints this type.
+            let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
+            (
+                self.status,
+                kind,
+                format!("{}\n", escape_line(&self.message)),
+            )
+                .into_response()
         } else {
             self.to_api_response(id)
         };
@@ -115,7 +124,12 @@ impl ApiError {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(retry_after_secs));
         }
         if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            let scheme = if is_below(path, "/git") {
+                "Basic realm=\"windlass\", charset=\"UTF-8\""
+            } else {
+                "Bearer"
+            };
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(scheme));
         }
         response
     }

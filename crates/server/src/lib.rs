@@ -19,6 +19,7 @@ mod connections;
 mod diff;
 mod error;
 mod event_text;
+mod git;
 mod guard;
 mod host_ops;
 mod hosts;
@@ -39,6 +40,7 @@ mod ws;
 pub use access::task_of_trace;
 pub use candidates::{CandidateRow, candidate_rows};
 pub use event_text::{brief, event_line};
+pub use git::{GitHost, GitRequest, GitRequestBody, GitResponseBody, GitService, GitStep};
 pub use host_ops::{
     AgentCard, AgentHealth, AskAnswer, AskRequest, Evaluation, HostOps, HostOpsError,
 };

@@ -17,7 +17,9 @@ pub struct ServerLimits {
     pub head_time: Duration,
     /// The maximum size of a request body.
     pub body_bytes: usize,
-    /// How long a body may take to arrive.
+    /// The maximum size of a push to a repository of the server.
+    pub push_bytes: u64,
+    /// How long a body may take to arrive; of a fetch or a push, the next part of it.
     pub body_time: Duration,
     /// How long a response of the API may take.
     pub answer_time: Duration,
@@ -47,6 +49,7 @@ impl Default for ServerLimits {
             headers: 100,
             head_time: Duration::from_secs(10),
             body_bytes: 10 << 20,
+            push_bytes: 1 << 30,
             body_time: Duration::from_secs(30),
             answer_time: Duration::from_secs(120),
             ring_events: 1024,

@@ -13,6 +13,7 @@ use windlass_tasks::{
 };
 
 use crate::error::is_below;
+use crate::git::is_git;
 
 /// How long the numbers of the store are not read again: they need all tasks.
 const TOTALS_AGE: Duration = Duration::from_secs(10);
@@ -25,7 +26,7 @@ const PROBE_AGE: Duration = Duration::from_secs(1);
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The kinds of requests.
-const KINDS: [&str; 4] = ["api", "mcp", "model", "page"];
+const KINDS: [&str; 5] = ["api", "mcp", "model", "page", "git"];
 
 /// What is counted in this process.
 #[derive(Debug, Default)]
@@ -179,6 +180,7 @@ fn kind(path: &str) -> usize {
         path if is_below(path, "/api/v1") => 0,
         path if is_below(path, "/mcp") => 1,
         path if is_below(path, "/v1") || is_below(path, "/api") => 2,
+        path if is_git(path) => 4,
         _ => 3,
     }
 }

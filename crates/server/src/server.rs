@@ -19,6 +19,7 @@ use crate::access::{Authenticator, RouteAccess};
 use crate::audit::Auditor;
 use crate::board::AgentList;
 use crate::call_slots::CallSlots;
+use crate::git::{GitHost, GitSlots};
 use crate::host_ops::HostOps;
 use crate::hosts::AllowedHosts;
 use crate::limits::ServerLimits;
@@ -28,7 +29,7 @@ use crate::ring::Ring;
 use crate::state::{AppState, AppStateInner};
 use crate::tls::{Tls, TlsError, TlsFiles};
 use crate::token::Token;
-use crate::{api, assets, guard, mcp, monitor, ws};
+use crate::{api, assets, git, guard, mcp, monitor, ws};
 
 /// The maximum number of subscribers that read old events from the store concurrently.
 const MAX_STORE_READERS: usize = 4;
@@ -53,6 +54,7 @@ pub struct Server {
     calls: Option<Arc<dyn ModelCalls>>,
     non_loopback: bool,
     tls: Option<TlsFiles>,
+    git: Option<Arc<dyn GitHost>>,
 }
 
 /// Error when a server cannot start.
@@ -115,6 +117,7 @@ impl Server {
             calls: None,
             non_loopback: false,
             tls: None,
+            git: None,
         }
     }
 
@@ -188,6 +191,13 @@ impl Server {
         self
     }
 
+    /// Offers the repositories of projects at `/git/PROJECT.git`.
+    #[must_use]
+    pub fn with_git(mut self, git: Arc<dyn GitHost>) -> Self {
+        self.git = Some(git);
+        self
+    }
+
     /// Starts serving on this address. Port 0 selects a free port.
     ///
     /// # Errors
@@ -257,6 +267,8 @@ impl Server {
             highlighters: Semaphore::new(MAX_HIGHLIGHTERS),
             agents: Arc::new(AgentList::new(Arc::clone(&self.clock))),
             call_slots: CallSlots::default(),
+            git: self.git,
+            git_slots: GitSlots::default(),
             stop: stop.graceful.clone(),
             prefix,
             count: AtomicU64::new(1),
@@ -276,6 +288,7 @@ fn router(state: &AppState, agent_api: Option<&AgentApi>) -> Router {
     let mut router = Router::new()
         .nest("/api/v1", api::router())
         .merge(mcp::router())
+        .merge(git::router())
         .route(
             "/metrics",
             RouteAccess::Needs(Scope::Read).protect(get(monitor::metrics)),

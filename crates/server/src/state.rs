@@ -17,6 +17,7 @@ use crate::audit::Auditor;
 use crate::board::{AgentList, Board};
 use crate::call_slots::CallSlots;
 use crate::error::ApiError;
+use crate::git::{GitHost, GitSlots};
 use crate::host_ops::HostOps;
 use crate::hosts::AllowedHosts;
 use crate::limits::ServerLimits;
@@ -57,6 +58,10 @@ pub(crate) struct AppStateInner {
     pub(crate) agents: Arc<AgentList>,
     /// Limits the calls of MCP tools.
     pub(crate) call_slots: CallSlots,
+    /// Serves the repositories of projects, if they are offered.
+    pub(crate) git: Option<Arc<dyn GitHost>>,
+    /// Limits the fetches and pushes.
+    pub(crate) git_slots: GitSlots,
     /// No new requests; WebSockets are closed.
     pub(crate) stop: CancellationToken,
     pub(crate) prefix: String,

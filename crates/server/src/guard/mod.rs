@@ -12,6 +12,8 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 pub(crate) use response::finalize_response;
 use windlass_gateway::ApiCaller;
@@ -20,6 +22,7 @@ use crate::access::Caller;
 use crate::audit::AuditNote;
 use crate::connections::ConnectionSlot;
 use crate::error::{ApiError, is_below, unauthorized};
+use crate::git::is_git;
 use crate::metrics::is_probe;
 use crate::state::AppState;
 
@@ -63,7 +66,11 @@ async fn check_request(state: &AppState, request: Request) -> Result<Request, Ap
     }
     let open = is_open(&parts.method, parts.uri.path());
     if !open {
-        let caller = authenticate(state, headers, &host).await?;
+        let caller = if is_git(parts.uri.path()) {
+            authenticate_git(state, headers).await?
+        } else {
+            authenticate(state, headers, &host).await?
+        };
         if let Some(slot) = parts.extensions.get::<ConnectionSlot>() {
             slot.authenticate()?;
         }
@@ -75,6 +82,11 @@ async fn check_request(state: &AppState, request: Request) -> Result<Request, Ap
             parts.extensions.insert(ApiCaller(person.to_owned()));
         }
         parts.extensions.insert(caller);
+    }
+    if is_git(parts.uri.path()) {
+        // Its handlers limit the body, which may be large.
+        remove_secrets(&mut parts.headers);
+        return Ok(Request::from_parts(parts, body));
     }
     if parts.headers.contains_key(header::CONTENT_ENCODING) {
         return Err(ApiError::new(
@@ -93,11 +105,15 @@ async fn check_request(state: &AppState, request: Request) -> Result<Request, Ap
         state.limits.body_bytes
     };
     let bytes = read(state, &parts.headers, body, max_bytes).await?;
-    // From here on, no header of the request contains a secret.
-    for secret in [header::AUTHORIZATION, header::COOKIE, X_API_KEY] {
-        parts.headers.remove(secret);
-    }
+    remove_secrets(&mut parts.headers);
     Ok(Request::from_parts(parts, Body::from(bytes)))
+}
+
+/// Removes all secrets: from here on, no header of the request contains one.
+fn remove_secrets(headers: &mut HeaderMap) {
+    for secret in [header::AUTHORIZATION, header::COOKIE, X_API_KEY] {
+        headers.remove(secret);
+    }
 }
 
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -145,7 +161,7 @@ fn origin(state: &AppState, headers: &HeaderMap, host: &str) -> Result<(), ApiEr
 fn is_open(method: &Method, path: &str) -> bool {
     let reads = method == Method::GET || method == Method::HEAD;
     let is_login = method == Method::POST && path == "/api/v1/session";
-    let roots = ["/api", "/v1", "/mcp", "/metrics"];
+    let roots = ["/api", "/v1", "/mcp", "/metrics", "/git"];
     let is_api = roots.iter().any(|root| is_below(path, root));
     is_login || (reads && !is_api)
 }
@@ -161,6 +177,39 @@ fn token(headers: &HeaderMap) -> Option<&str> {
         .ok()?
         .split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// Returns the token that git sends as the password of any user.
+fn password(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, encoded) = value.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let decoded = STANDARD.decode(encoded.trim()).ok()?;
+    let decoded = String::from_utf8(decoded).ok()?;
+    decoded
+        .split_once(':')
+        .map(|(_, password)| password.to_owned())
+}
+
+/// Returns the caller of a request to a repository. Cookies do not count: no page uses these paths.
+async fn authenticate_git(state: &AppState, headers: &HeaderMap) -> Result<Caller, ApiError> {
+    let given = match token(headers) {
+        Some(token) => Some(token.to_owned()),
+        None => password(headers),
+    };
+    let caller = match given {
+        Some(given) => state.authenticator.by_token(&given).await?,
+        None => None,
+    };
+    caller.ok_or_else(|| {
+        ApiError::new(
+            StatusCode::UNAUTHORIZED,
+            "unauthorized",
+            "the token is missing, wrong, expired or revoked: send a valid one as the password of any user",
+        )
+    })
 }
 
 /// Returns the caller of a request.

@@ -14,6 +14,7 @@ use windlass_tasks::NewAuditEntry;
 
 use crate::audit::{self, AuditNote, PendingEntry};
 use crate::error::ApiError;
+use crate::git;
 use crate::listen::ClientAddress;
 use crate::state::AppState;
 
@@ -54,6 +55,7 @@ async fn respond(state: AppState, id: String, mut request: Request, next: Next) 
     let method = request.method().clone();
     let started = Instant::now();
     let in_api = path.starts_with("/api/v1/");
+    let is_challenge = git::is_challenge(&method, &path, request.headers());
     let entry = start_entry(&state, &mut request, &id);
     let run = AssertUnwindSafe(next.run(request)).catch_unwind();
     let result = if in_api {
@@ -77,7 +79,8 @@ async fn respond(state: AppState, id: String, mut request: Request, next: Next) 
         result = error.code();
         response = error.into_response_for(&path, &id);
     }
-    if audit::is_recorded(&method, &path, response.status()) {
+    let is_challenge = is_challenge && response.status() == StatusCode::UNAUTHORIZED;
+    if !is_challenge && audit::is_recorded(&method, &path, response.status()) {
         entry.finish(result).await;
     } else {
         entry.discard();

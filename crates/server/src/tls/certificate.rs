@@ -12,10 +12,10 @@ use rustls::sign::CertifiedKey;
 use tokio_util::sync::CancellationToken;
 use webpki::EndEntityCert;
 
-use super::files::{FileStamp, TlsError, TlsFiles};
+use super::files::{TlsError, TlsFileStamp, TlsFiles};
 
 /// The stamps of the files of a certificate and its key.
-type Stamps = [Option<FileStamp>; 2];
+type Stamps = [Option<TlsFileStamp>; 2];
 
 /// A certificate with its key.
 pub(crate) struct Certificate {

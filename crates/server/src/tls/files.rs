@@ -65,7 +65,7 @@ impl TlsError {
 
 /// What changes when a file is replaced, written, or gets other permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileStamp {
+pub(super) struct TlsFileStamp {
     device: u64,
     inode: u64,
     size: u64,
@@ -73,7 +73,7 @@ pub(super) struct FileStamp {
     changed: (i64, i64),
 }
 
-impl FileStamp {
+impl TlsFileStamp {
     fn of(path: &Path) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
         Some(Self {
@@ -88,8 +88,8 @@ impl FileStamp {
 
 impl TlsFiles {
     /// Returns the stamps of both files. A file that is missing has none.
-    pub(super) fn stamps(&self) -> [Option<FileStamp>; 2] {
-        [FileStamp::of(&self.cert), FileStamp::of(&self.key)]
+    pub(super) fn stamps(&self) -> [Option<TlsFileStamp>; 2] {
+        [TlsFileStamp::of(&self.cert), TlsFileStamp::of(&self.key)]
     }
 
     /// Reads both files.

@@ -8,6 +8,7 @@ mod client;
 mod faults;
 mod flood;
 mod full_run;
+mod git;
 mod guard;
 mod harness;
 mod hostile;

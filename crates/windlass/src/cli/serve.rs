@@ -1,6 +1,7 @@
 //! `windlass serve`: serves the HTTP API, WebSocket and dashboard, and runs workers.
 
 mod fd_limit;
+mod git;
 mod models;
 mod request_dirs;
 mod tls;
@@ -41,6 +42,9 @@ pub(super) struct Serve {
     insecure_listen: bool,
     #[command(flatten)]
     tls: tls::TlsArgs,
+    /// Offer a git repository for each project, at /git/PROJECT.git (config: server.git)
+    #[arg(long)]
+    git: bool,
     /// Additional allowed Host header, with port, such as that of a proxy (repeatable)
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<String>,
@@ -69,34 +73,27 @@ impl Serve {
         let worker = self.worker(app, &queue, &task_runtime, agents.clone())?;
         // Dropped at the end, which removes the working directories of the requests.
         let request_dirs = models::request_dirs(app)?;
-        let mut limits = ServerLimits::default();
-        limits.connections = fd_limit::raise_limit(limits.connections);
-        let host_ops = LocalHostOps::new(app, &queue, &task_runtime, agents.clone());
+        let agent_api = models::agent_api(&queue, &request_dirs, agents.clone());
+        let host_ops = LocalHostOps::new(app, &queue, &task_runtime, agents);
         let mut server = Server::new(
             Arc::clone(&queue.store),
             Arc::clone(&queue.access),
             Arc::new(host_ops),
             Token::new(&key.token),
         )
-        .with_store_kind(queue.url.split(':').next().unwrap_or_default())
-        .with_project(queue.project.id)
-        .with_model_calls(Arc::clone(&queue.calls))
-        .with_agent_api(models::agent_api(&queue, &request_dirs, agents))
-        .with_hosts(self.allow_host.clone())
-        .with_limits(limits)
-        .allow_non_loopback(self.insecure_listen);
-        if let Some(files) = self.tls.files(&queue.config)? {
-            server = server.with_tls(files);
-        }
-        if let Some(telemetry) = app.telemetry(&queue.config)? {
-            server = server.with_span_counts(telemetry.counts());
-        }
+        .with_agent_api(agent_api);
         if let Some(worker) = &worker {
             server = server.with_worker(worker.pool.clone());
         }
+        let server = self.configure(app, &queue, server).await?;
         let mut interrupts = Interrupts::listen()?;
         let running = server.listen(self.listen).await.map_err(listen_error)?;
         self.print_ready(app, running.url(), &key)?;
+        if self.has_git(&queue) {
+            let url = running.url();
+            app.console
+                .progress(QUIET, &format!("repositories are at {url}/git/PROJECT.git"));
+        }
 
         let stop = CancellationToken::new();
         let only = self.worker_args.only(&queue.project);
@@ -122,6 +119,39 @@ impl Serve {
                 }
             }
         }
+    }
+
+    /// Sets what flags and configuration say.
+    async fn configure(
+        &self,
+        app: &App<'_>,
+        queue: &ProjectQueue,
+        server: Server,
+    ) -> Result<Server, CliError> {
+        let mut limits = ServerLimits::default();
+        limits.connections = fd_limit::raise_limit(limits.connections);
+        let mut server = server
+            .with_store_kind(queue.url.split(':').next().unwrap_or_default())
+            .with_project(queue.project.id)
+            .with_model_calls(Arc::clone(&queue.calls))
+            .with_hosts(self.allow_host.clone())
+            .with_limits(limits)
+            .allow_non_loopback(self.insecure_listen);
+        if let Some(files) = self.tls.files(&queue.config)? {
+            server = server.with_tls(files);
+        }
+        if let Some(telemetry) = app.telemetry(&queue.config)? {
+            server = server.with_span_counts(telemetry.counts());
+        }
+        if self.has_git(queue) {
+            let repositories = git::GitRepositories::open(app, queue).await?;
+            server = server.with_git(Arc::new(repositories));
+        }
+        Ok(server)
+    }
+
+    fn has_git(&self, queue: &ProjectQueue) -> bool {
+        self.git || queue.config.server.git
     }
 
     /// Opens a store for the current directory, which is not in a repository: agents can be served as models there, but no

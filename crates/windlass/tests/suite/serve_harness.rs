@@ -36,7 +36,7 @@ impl ServeProcess {
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
-        assert!(line.starts_with("ready at http://"), "{line:?}");
+        assert!(line.starts_with("ready at http"), "{line:?}");
         let addr = line.trim().rsplit('/').next().unwrap().to_owned();
         let file = harness.home().join(".local/state/windlass/server-token");
         let token = std::fs::read_to_string(file).unwrap();

@@ -10,10 +10,10 @@ use crate::config::Config;
 
 #[derive(Debug, Args)]
 pub(super) struct TlsArgs {
-    /// Encrypt connections with the certificate in this PEM file, followed by those of its issuers [config: server.tls_cert]
+    /// Encrypt connections with the certificate in this PEM file, followed by those of its issuers (config: server.tls_cert)
     #[arg(long, value_name = "FILE")]
     tls_cert: Option<PathBuf>,
-    /// File with the private key of the certificate, in PEM format [config: server.tls_key]
+    /// File with the private key of the certificate, in PEM format (config: server.tls_key)
     #[arg(long, value_name = "FILE")]
     tls_key: Option<PathBuf>,
 }

@@ -62,5 +62,7 @@ settings! {
         /// The file with the private key of the certificate, in PEM format, as an absolute path. Other users must not be
         /// able to read it.
         tls_key: Option<String> as NonEmptyText;
+        /// Whether the server offers a git repository for each project, at `/git/PROJECT.git`.
+        git: bool as Bool = "false";
     }
 }
