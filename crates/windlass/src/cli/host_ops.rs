@@ -132,6 +132,7 @@ impl HostOps for LocalHostOps {
                 config: Ok(Arc::clone(&self.config)),
                 console: &self.console,
                 notices: Arc::clone(&self.notices),
+                telemetry: Arc::default(),
             };
             let rows = agents::rows(&app).await.map_err(to_host_error)?;
             Ok(rows.into_iter().map(agents::AgentRow::into_card).collect())

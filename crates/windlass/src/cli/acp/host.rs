@@ -42,6 +42,7 @@ impl LocalHost {
                 config: app.config.clone(),
                 console,
                 notices: Arc::new(Once::new()),
+                telemetry: Arc::clone(&app.telemetry),
             },
             dirs: Mutex::default(),
         }

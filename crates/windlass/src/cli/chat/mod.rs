@@ -222,6 +222,7 @@ fn in_dir<'a>(app: &App<'_>, cwd: &Path, console: &'a Console) -> App<'a> {
         config,
         console,
         notices: Arc::clone(&app.notices),
+        telemetry: Arc::clone(&app.telemetry),
     }
 }
 
