@@ -29,21 +29,22 @@ const MAX_PROTOCOL: usize = 100;
 /// Returns the router of the repositories.
 pub(crate) fn router() -> Router<AppState> {
     let needs = RouteAccess::Needs;
-    Router::new()
+    let routes = Router::new()
         // What it needs depends on the service.
         .route(
-            "/git/{repository}/info/refs",
+            "/{repository}/info/refs",
             RouteAccess::AnyToken.protect(get(list_refs)),
         )
         .route(
-            "/git/{repository}/git-upload-pack",
+            "/{repository}/git-upload-pack",
             needs(Scope::Read).protect(post(fetch)),
         )
         .route(
-            "/git/{repository}/git-receive-pack",
+            "/{repository}/git-receive-pack",
             needs(Scope::Work).protect(post(push)),
         )
-        .route("/git/{*path}", get(no_such_path).post(no_such_path))
+        .fallback(no_such_path);
+    Router::new().nest("/git", routes)
 }
 
 async fn no_such_path() -> ApiError {

@@ -305,6 +305,16 @@ impl EncryptedTeam {
         );
     }
 
+    /// Returns git as the user of the first machine.
+    fn git(&self) -> Command {
+        let mut git = Command::new("git");
+        // The environment of the test may name other authorities.
+        git.env_remove("GIT_SSL_CAINFO")
+            .env("HOME", self.harness.home())
+            .current_dir(self.harness.project());
+        git
+    }
+
     fn elsewhere(&self, args: &[&str]) -> Run {
         let mut command = self.harness.command();
         command
@@ -326,12 +336,7 @@ fn p40_worker_in_another_home_completes_and_lands_a_task_through_the_server() {
     team.sign_in("home", &token("me", "read,work,approve"));
     team.sign_in("home2", &token("worker", "read,work"));
     let url = team.url();
-    let mut push = Command::new("git");
-    let pushed = Run::of(
-        push.env("HOME", team.harness.home())
-            .current_dir(team.harness.project())
-            .args(["push", "-q", &url, "main"]),
-    );
+    let pushed = Run::of(team.git().args(["push", "-q", &url, "main"]));
     assert_eq!(pushed.code, 0, "{pushed:?}");
     let json = |args: &[&str]| team.harness.json(args);
     json(&["project", "add", "--remote", &url, "--json"]);
@@ -351,12 +356,7 @@ fn p40_worker_in_another_home_completes_and_lands_a_task_through_the_server() {
     assert_eq!(landed.code, 0, "{}{}", landed.stdout, landed.stderr);
     let shown = json(&["task", "show", "1", "--json"]);
     let commit = shown["task"]["landed"]["commit"].as_str().unwrap();
-    let mut list = Command::new("git");
-    let list =
-        Run::of(
-            list.env("HOME", team.harness.home())
-                .args(["ls-remote", &url, "refs/heads/main"]),
-        );
+    let list = Run::of(team.git().args(["ls-remote", &url, "refs/heads/main"]));
     assert!(list.stdout.starts_with(commit), "{list:?}");
     // No secret is in what the store says about the remote.
     let projects = json(&["project", "list", "--json"]).to_string();

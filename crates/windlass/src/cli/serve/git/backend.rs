@@ -34,7 +34,6 @@ const SETTINGS: &[&str] = &[
     "core.sshCommand=false",
     "core.gitProxy=",
     "core.askPass=",
-    "core.alternateRefsCommand=",
     "core.pager=cat",
     "core.editor=false",
     // A push that was confirmed survives a loss of power.
