@@ -25,7 +25,7 @@ pub(crate) enum RawConnection {
 pub(crate) struct DbConnection {
     connection: RawConnection,
     location: StoreLocation,
-    /// A transaction was begun and has not ended.
+    /// A transaction was started and has not ended.
     in_transaction: bool,
     /// The database's clock at the start of the transaction, in milliseconds.
     now: i64,

@@ -48,7 +48,7 @@ pub(crate) async fn open(url: &str, settings: StoreSettings) -> StoreResult<SqlS
 
 /// Connects to a PostgreSQL database, whatever it contains.
 pub(crate) async fn connect(url: &str, settings: &StoreSettings) -> StoreResult<Pools> {
-    let server = Server::parse("store.url", url)?;
+    let server = ServerAddress::parse("store.url", url)?;
     let location = server.location.clone();
     let timeout = settings.open_timeout;
     // Statements compare it with the oldest program that may use the store.
@@ -56,17 +56,19 @@ pub(crate) async fn connect(url: &str, settings: &StoreSettings) -> StoreResult<
     let version = ("windlass.schema_version", schema_version.as_str());
     let writer_settings = [WRITER_SETTINGS, &[version]].concat();
     let (writing, reading) = match server.route(timeout).await? {
-        Route::Direct => {
-            let reading = SessionOptions::direct(&server, &[]);
-            (SessionOptions::direct(&server, &writer_settings), reading)
+        ConnectionRoute::Direct => {
+            let reading = ConnectionSettings::direct(&server, &[]);
+            let writing = ConnectionSettings::direct(&server, &writer_settings);
+            (writing, reading)
         }
-        Route::Pooler => {
+        ConnectionRoute::Pooler => {
             tracing::info!(
                 store = location.0,
                 "the store is behind a connection pooler: nothing that needs a session is used"
             );
-            let reading = SessionOptions::pooled(&server, &[]);
-            (SessionOptions::pooled(&server, &writer_settings), reading)
+            let reading = ConnectionSettings::pooled(&server, &[]);
+            let writing = ConnectionSettings::pooled(&server, &writer_settings);
+            (writing, reading)
         }
     };
     let readers = reading.pool(MAX_READERS, timeout);
@@ -95,17 +97,17 @@ pub(crate) async fn connect(url: &str, settings: &StoreSettings) -> StoreResult<
 
 /// Returns the connection for notifications at an address of its own.
 async fn listener(url: &str, timeout: Duration) -> StoreResult<ListenerPool> {
-    let server = Server::parse("store.listen_url", url)?;
-    let pool = SessionOptions::direct(&server, &[]).pool(1, timeout);
+    let server = ServerAddress::parse("store.listen_url", url)?;
+    let pool = ConnectionSettings::direct(&server, &[]).pool(1, timeout);
     match server.route(timeout).await {
-        Ok(Route::Pooler) => {
+        Ok(ConnectionRoute::Pooler) => {
             Err(StoreError::Refused(
                 "store.listen_url leads to a connection pooler, which delivers no notifications: set it to the address of \
                  PostgreSQL itself, or remove it"
                     .to_owned(),
             ))
         }
-        Ok(Route::Direct) => Ok(ListenerPool::Own(pool)),
+        Ok(ConnectionRoute::Direct) => Ok(ListenerPool::Own(pool)),
         // Notifications only save time. The address is tried again while callers wait for events.
         Err(error) => {
             tracing::warn!(%error, "store.listen_url cannot be used now: events are polled until it can");
@@ -116,7 +118,7 @@ async fn listener(url: &str, timeout: Duration) -> StoreResult<ListenerPool> {
 
 /// How a server is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Route {
+enum ConnectionRoute {
     /// A connection is a session of the server.
     Direct,
     /// Transactions of a connection may be in different sessions, which others use too.
@@ -124,14 +126,14 @@ enum Route {
 }
 
 /// An address of a server.
-struct Server {
+struct ServerAddress {
     options: PgConnectOptions,
     location: StoreLocation,
     /// The value of [`MARK`] in our sessions.
     mark: String,
 }
 
-impl Server {
+impl ServerAddress {
     fn parse(key: &str, url: &str) -> StoreResult<Self> {
         let invalid_url = |error: sqlx::Error| {
             // The URL may contain a password, so it is not part of the message.
@@ -163,9 +165,9 @@ impl Server {
 
     /// Connects, and finds out whether the connection is a session of the server.
     ///
-    /// Options of a session are sent with the connection's first message. PgBouncer refuses them or, if it is told to ignore
+    /// Options of a session are sent with the connection's first message. PgBouncer refuses them or, if it is set to ignore
     /// them, does not pass them on. It has no other sign that it always gives.
-    async fn route(&self, timeout: Duration) -> StoreResult<Route> {
+    async fn route(&self, timeout: Duration) -> StoreResult<ConnectionRoute> {
         // A pool would retry until its timeout. A direct connection reports an unreachable server immediately.
         match tokio::time::timeout(timeout, self.try_route()).await {
             Ok(Ok(route)) => Ok(route),
@@ -187,26 +189,26 @@ impl Server {
         }
     }
 
-    async fn try_route(&self) -> sqlx::Result<Route> {
-        let direct = SessionOptions::direct(self, &[]);
+    async fn try_route(&self) -> sqlx::Result<ConnectionRoute> {
+        let direct = ConnectionSettings::direct(self, &[]);
         match direct.options.connect().await {
             Ok(mut connection) => {
                 let is_ours = read_mark(&mut connection).await? == self.mark;
                 connection.close().await?;
                 if is_ours {
-                    return Ok(Route::Direct);
+                    return Ok(ConnectionRoute::Direct);
                 }
             }
             Err(error) if is_refused_option(&error) => {}
             Err(error) => return Err(error),
         }
-        let pooled = SessionOptions::pooled(self, &[]);
+        let pooled = ConnectionSettings::pooled(self, &[]);
         let mut connection = pooled.options.connect().await?;
         // A pooler that gives each statement to another session refuses this.
         connection.execute("BEGIN").await?;
         connection.execute("ROLLBACK").await?;
         connection.close().await?;
-        Ok(Route::Pooler)
+        Ok(ConnectionRoute::Pooler)
     }
 }
 
@@ -225,16 +227,16 @@ fn is_refused_option(error: &sqlx::Error) -> bool {
 }
 
 /// How connections are made, and what each of their transactions sets.
-struct SessionOptions {
+struct ConnectionSettings {
     options: PgConnectOptions,
     /// The mark that the session must have.
     mark: Option<String>,
     transaction_settings: Option<Arc<str>>,
 }
 
-impl SessionOptions {
+impl ConnectionSettings {
     /// Each session is one connection's, and has the settings.
-    fn direct(server: &Server, further: &[(&str, &str)]) -> Self {
+    fn direct(server: &ServerAddress, further: &[(&str, &str)]) -> Self {
         let options = server.options.clone();
         Self {
             options: options
@@ -246,7 +248,7 @@ impl SessionOptions {
     }
 
     /// Nothing is in a session.
-    fn pooled(server: &Server, further: &[(&str, &str)]) -> Self {
+    fn pooled(server: &ServerAddress, further: &[(&str, &str)]) -> Self {
         let settings: Vec<_> = SETTINGS.iter().chain(further).copied().collect();
         Self {
             options: server.options.clone().statement_cache_capacity(0),

@@ -53,7 +53,7 @@ pub use publish::branch_name;
 pub(crate) use retry::retry_transient;
 pub(crate) use structured_call::{StructuredCallError, call};
 pub(crate) use supervise::run;
-pub use supervise::trace_id;
+pub use trace::trace_id;
 pub(crate) use turn::Conversation;
 pub(crate) use verdict::{ChangeVerdict, TestRules, judge};
 

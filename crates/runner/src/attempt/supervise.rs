@@ -9,7 +9,7 @@ use futures::FutureExt;
 use futures::future;
 use parking_lot::Mutex;
 use tracing::Instrument as _;
-use windlass_core::{ErrorCode, TraceError, TraceIds};
+use windlass_core::{ErrorCode, TraceError};
 use windlass_tasks::{Broadcast, Outcome, Release, StoreError, TaskStatus};
 
 use super::agents::AttemptAgents;
@@ -19,7 +19,7 @@ use super::keep::while_renewing;
 use super::lease::{Lease, LeaseLoss};
 use super::log::AttemptLog;
 use super::retry::{backoff, is_transient};
-use super::trace::{AttemptTrace, some_usage};
+use super::trace::{AttemptTrace, attempt_span, some_usage, trace_id};
 use super::{AttemptContext, AttemptError, FinishedWork, steps};
 use crate::runner::{ClaimedTask, StopSignals};
 use crate::{ResultStatus, Runner, TaskResult};
@@ -53,17 +53,7 @@ impl AttemptEnd {
 
 /// Runs an attempt at a claimed task to its end. Each line of the log has its ids.
 pub(crate) async fn run(runner: &Runner, claimed: ClaimedTask, signals: StopSignals) -> TaskResult {
-    let at = claimed.claimed.attempt;
-    let trace = trace_id(at);
-    let store = runner.settings.store_id.as_deref();
-    let ids = store.map(|store| TraceIds::new(store, &trace, None));
-    let span = tracing::error_span!(
-        "attempt",
-        task = at.task.get(),
-        attempt = at.number,
-        trace,
-        trace_id = ids.as_ref().map(TraceIds::trace_id),
-    );
+    let span = attempt_span(runner, claimed.claimed.attempt);
     run_to_end(runner, claimed, signals).instrument(span).await
 }
 
@@ -406,9 +396,4 @@ fn matches_outcome(status: TaskStatus, outcome: &Outcome) -> bool {
         Outcome::Blocked { .. } => status == TaskStatus::Blocked,
         Outcome::Cancelled => status == TaskStatus::Cancelled,
     }
-}
-
-/// Returns the id of an attempt's trace.
-pub fn trace_id(at: windlass_tasks::AttemptRef) -> String {
-    format!("task-{}-attempt-{}", at.task, at.number)
 }

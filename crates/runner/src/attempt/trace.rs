@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use windlass_core::{Clock, ErrorCode, Timestamp, TraceError, TraceNode, Usage};
+use windlass_core::{Clock, ErrorCode, Timestamp, TraceError, TraceIds, TraceNode, Usage};
+use windlass_tasks::AttemptRef;
+
+use crate::Runner;
 
 /// The spans so far. They outlive the work, so that the trace of a stopped attempt shows how far it got.
 #[derive(Clone)]
@@ -121,6 +124,25 @@ impl Drop for TraceSpan {
             });
         }
     }
+}
+
+/// Returns the id of an attempt's trace.
+pub fn trace_id(at: AttemptRef) -> String {
+    format!("task-{}-attempt-{}", at.task, at.number)
+}
+
+/// Returns what names an attempt in each line of the log. It is at the highest level, so that each level has its fields.
+pub(super) fn attempt_span(runner: &Runner, at: AttemptRef) -> tracing::Span {
+    let trace = trace_id(at);
+    let store = runner.settings.store_id.as_deref();
+    let ids = store.map(|store| TraceIds::new(store, &trace, None));
+    tracing::error_span!(
+        "attempt",
+        task = at.task.get(),
+        attempt = at.number,
+        trace,
+        trace_id = ids.as_ref().map(TraceIds::trace_id),
+    )
 }
 
 /// Creates an error with the generic code.

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use windlass_agents::http::{JsonPoster, PostReply};
 use windlass_core::{Backoff, ExposeSecret as _, SecretString, SpanCounts, TraceNode};
 
-use super::otlp::{self, Span};
+use super::otlp::{self, OtlpSpan};
 
 /// Maximum number of spans that wait. Further ones are dropped.
 const MAX_WAITING: usize = 8_192;
@@ -118,7 +118,7 @@ impl Exporter {
     }
 
     /// Waits for a trace, and for those that follow soon. Returns `None` when no more can come.
-    async fn next_spans(&mut self) -> Option<Vec<Span>> {
+    async fn next_spans(&mut self) -> Option<Vec<OtlpSpan>> {
         let stop = self.stop.clone();
         let receiver = &mut self.received.receiver;
         let first = tokio::select! {
@@ -146,7 +146,7 @@ impl Exporter {
         Some(spans)
     }
 
-    fn spans_of(&self, trace: &StoredTrace) -> Vec<Span> {
+    fn spans_of(&self, trace: &StoredTrace) -> Vec<OtlpSpan> {
         let spans = otlp::spans(&trace.store, &trace.id, &trace.root, MAX_TRACE_SPANS);
         // Of a trace that its caller does not record.
         let omitted = otlp::count(&trace.root).min(MAX_TRACE_SPANS) - spans.len();
@@ -156,7 +156,7 @@ impl Exporter {
 
     /// Sends a batch, and tries again while that may help. The end of the program waits for a collector that answers, but not
     /// for another one.
-    async fn send(&mut self, batch: &[Span]) {
+    async fn send(&mut self, batch: &[OtlpSpan]) {
         let Ok(body) = otlp::export_request(&self.service, batch) else {
             self.counts.add_dropped(batch.len());
             return;

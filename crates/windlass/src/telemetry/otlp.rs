@@ -17,7 +17,7 @@ const ERROR: u8 = 2;
 /// A step of a trace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Span {
+pub(super) struct OtlpSpan {
     trace_id: String,
     span_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,29 +60,32 @@ struct ExportRequest<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ResourceSpans<'a> {
-    resource: Resource,
+    resource: SpanResource,
     scope_spans: [ScopeSpans<'a>; 1],
 }
 
 #[derive(Serialize)]
-struct Resource {
+struct SpanResource {
     attributes: Vec<Attribute>,
 }
 
 #[derive(Serialize)]
 struct ScopeSpans<'a> {
-    scope: Scope,
-    spans: &'a [Span],
+    scope: SpanScope,
+    spans: &'a [OtlpSpan],
 }
 
 #[derive(Serialize)]
-struct Scope {
+struct SpanScope {
     name: &'static str,
     version: &'static str,
 }
 
 /// Encodes a request with these spans.
-pub(super) fn export_request(service: &str, spans: &[Span]) -> Result<String, serde_json::Error> {
+pub(super) fn export_request(
+    service: &str,
+    spans: &[OtlpSpan],
+) -> Result<String, serde_json::Error> {
     let version = env!("CARGO_PKG_VERSION");
     let attributes = vec![
         text("service.name", service),
@@ -91,9 +94,9 @@ pub(super) fn export_request(service: &str, spans: &[Span]) -> Result<String, se
     let name = "windlass";
     serde_json::to_string(&ExportRequest {
         resource_spans: [ResourceSpans {
-            resource: Resource { attributes },
+            resource: SpanResource { attributes },
             scope_spans: [ScopeSpans {
-                scope: Scope { name, version },
+                scope: SpanScope { name, version },
                 spans,
             }],
         }],
@@ -107,7 +110,7 @@ pub(super) fn count(node: &TraceNode) -> usize {
 
 /// Returns the spans of a trace, at most `limit`, each after the one that it is inside of. A caller that does not record its
 /// trace gets none.
-pub(super) fn spans(store: &str, id: &str, root: &TraceNode, limit: usize) -> Vec<Span> {
+pub(super) fn spans(store: &str, id: &str, root: &TraceNode, limit: usize) -> Vec<OtlpSpan> {
     let parent = root.traceparent.as_ref();
     if parent.is_some_and(|parent| !parent.is_sampled()) {
         return Vec::new();
@@ -153,7 +156,7 @@ fn attempt_attributes(id: &str) -> Vec<Attribute> {
 struct SpanBuilder {
     ids: TraceIds,
     limit: usize,
-    spans: Vec<Span>,
+    spans: Vec<OtlpSpan>,
 }
 
 impl SpanBuilder {
@@ -164,7 +167,7 @@ impl SpanBuilder {
         let span_id = self.ids.span_id(path);
         let start = u128::from(node.start.0) * NANOS;
         let end = start + u128::from(node.duration_ms) * NANOS;
-        self.spans.push(Span {
+        self.spans.push(OtlpSpan {
             trace_id: self.ids.trace_id().to_owned(),
             span_id: span_id.clone(),
             parent_span_id: parent,
@@ -275,7 +278,7 @@ mod tests {
         }
     }
 
-    fn encoded(spans: &[Span]) -> Value {
+    fn encoded(spans: &[OtlpSpan]) -> Value {
         serde_json::from_str(&export_request("shop", spans).unwrap()).unwrap()
     }
 

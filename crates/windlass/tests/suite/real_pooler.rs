@@ -45,8 +45,8 @@ fn p2_p4_killed_worker_loses_nothing_through_a_pooler() {
     kill_process(pid, Signal::TERM).unwrap();
     worker.wait().unwrap();
     let shown = show(&harness);
-    assert_eq!(shown["attempts"][0]["status"], "lost", "{shown}");
-    assert_eq!(shown["attempts"][1]["status"], "completed", "{shown}");
+    assert_eq!(shown["attempts"][0]["outcome"], "lost", "{shown}");
+    assert_eq!(shown["attempts"][1]["outcome"], "completed", "{shown}");
     let found = harness.git(&["log", "--all", "--format=%H", "--grep=^Task-Id: 1$"]);
     assert!(found.lines().count() >= 1, "{found}");
     let branches = harness.git(&["for-each-ref", "--format=%(refname)", "refs/heads/windlass"]);
