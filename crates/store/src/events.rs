@@ -3,10 +3,12 @@
 use std::sync::LazyLock;
 
 use windlass_tasks::{
-    AttemptRef, Broadcast, EventFilter, LoggedEvent, StoreError, StoreResult, Task, TaskStatus,
+    AttemptRef, Broadcast, EventFilter, LoggedEvent, ProjectId, StoreError, StoreResult, Task,
+    TaskId, TaskStatus,
 };
 
 use crate::connection::{DbConnection, timestamp};
+use crate::notify::QUIET;
 use crate::sql::{Arg, Row, Sql, args, decode_error, json, sql};
 use crate::task_row::fence_events;
 
@@ -15,17 +17,21 @@ const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// Maximum and default number of events per read.
 const MAX_PAGE: u32 = 1_000;
 
-/// Allocates the next sequence numbers. PostgreSQL sends the last one to listeners when the transaction is
-/// committed.
-const ALLOCATE_SEQS: Sql = sql!(
-    "UPDATE counter SET value = value + $1 WHERE name = 'event' RETURNING value";
-    lock ", CAST(pg_notify('windlass', CAST(value AS TEXT)) AS TEXT) AS notified"
-);
-/// Says in addition that no task became claimable ([`notify::QUIET`](crate::notify::QUIET)).
-const ALLOCATE_QUIET_SEQS: Sql = sql!(
-    "UPDATE counter SET value = value + $1 WHERE name = 'event' RETURNING value";
-    lock ", CAST(pg_notify('windlass', value || ' quiet') AS TEXT) AS notified"
-);
+/// Allocates the next sequence numbers on SQLite.
+const ALLOCATE_SEQS: Sql =
+    sql!("UPDATE counter SET value = value + $1 WHERE name = 'event' RETURNING value");
+
+/// Allocates the next sequence numbers on PostgreSQL and writes the events under them, in one statement: all other writers of
+/// events wait from here to the end of the transaction. Listeners get the last number when it is committed, with what `$2` adds.
+const APPEND: Sql = Sql {
+    sqlite: "",
+    postgres: "WITH numbered AS (UPDATE counter SET value = value + $1 WHERE name = 'event' \
+               RETURNING value, CAST(pg_notify('windlass', value || $2) AS TEXT) AS notified), \
+               logged AS (INSERT INTO event (seq, at, project_id, task_id, body) \
+               SELECT numbered.value - $1 + new.number, $3, CAST(new.event->>0 AS BIGINT), CAST(new.event->>1 AS BIGINT), \
+               new.event->>2 FROM numbered, json_array_elements(CAST($4 AS JSON)) WITH ORDINALITY AS new (event, number)) \
+               SELECT value, notified FROM numbered",
+};
 
 const LAST: Sql = sql!("SELECT value FROM counter WHERE name = 'event'");
 
@@ -69,13 +75,14 @@ pub(crate) async fn assign_seqs(db: &mut DbConnection) -> StoreResult<Option<u64
 async fn write(db: &mut DbConnection, messages: &[Broadcast]) -> StoreResult<u64> {
     let count = i64::try_from(messages.len()).unwrap_or(i64::MAX);
     let is_quiet = messages.iter().all(is_quiet);
-    let allocate = if is_quiet {
-        ALLOCATE_QUIET_SEQS
-    } else {
-        ALLOCATE_SEQS
-    };
     db.set_quiet(is_quiet);
-    let allocated = db.fetch_returning(allocate, args![count]).await?;
+    let allocated = if db.is_sqlite() {
+        db.fetch_returning(ALLOCATE_SEQS, args![count]).await?
+    } else {
+        let suffix = if is_quiet { QUIET } else { "" };
+        let values = args![count, suffix, db.now(), json(&rows(messages)?)?];
+        db.fetch_returning(APPEND, values).await?
+    };
     let last = match allocated.first() {
         Some(row) => row.int("value")?,
         None => {
@@ -85,6 +92,9 @@ async fn write(db: &mut DbConnection, messages: &[Broadcast]) -> StoreResult<u64
             ));
         }
     };
+    if !db.is_sqlite() {
+        return Ok(number(last));
+    }
     let mut seq = last - count;
     let mut rest = messages;
     while !rest.is_empty() {
@@ -105,6 +115,12 @@ async fn write(db: &mut DbConnection, messages: &[Broadcast]) -> StoreResult<u64
         rest = after;
     }
     Ok(number(last))
+}
+
+/// Returns what the statement for PostgreSQL reads: the project, the task and the body of each event.
+fn rows(messages: &[Broadcast]) -> StoreResult<Vec<(ProjectId, Option<TaskId>, String)>> {
+    let row = |message: &Broadcast| Ok((message.project_id(), message.task_id(), json(message)?));
+    messages.iter().map(row).collect()
 }
 
 /// Returns `true` if an event makes no task claimable, and nothing ready to land.

@@ -39,8 +39,9 @@ pub(crate) struct SqlStore {
     pub(crate) known_parents: KnownParents,
     pub(crate) lease_watch: Arc<Mutex<LeaseWatch<TaskId>>>,
     pub(crate) landing_watch: Arc<Mutex<LeaseWatch<LandingId>>>,
-    /// How many workers the store had at the last renewal, and the number of calls to reclaim.
+    /// How many workers the store had when they were last counted, and the numbers of calls to renew and to reclaim.
     pub(crate) known_workers: AtomicU32,
+    pub(crate) renewals: AtomicU32,
     pub(crate) reclaims: AtomicU32,
     /// The latency of reads and writes.
     pub(crate) reads: LatencyHistogram,
@@ -102,6 +103,7 @@ impl SqlStore {
             lease_watch: Arc::default(),
             landing_watch: Arc::default(),
             known_workers: AtomicU32::new(0),
+            renewals: AtomicU32::new(0),
             reclaims: AtomicU32::new(std::process::id()),
             reads: LatencyHistogram::default(),
             writes: LatencyHistogram::default(),

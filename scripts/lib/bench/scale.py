@@ -56,7 +56,7 @@ def run(bench):
 class Database(postgres.Server):
     """A server with counters of statements, and a store for each length of history."""
 
-    SETTINGS = ["max_connections=2500", "shared_buffers=256MB", "max_wal_size=4GB", "track_io_timing=on",
+    SETTINGS = ["max_connections=6000", "shared_buffers=256MB", "max_wal_size=4GB", "track_io_timing=on",
                 "shared_preload_libraries=pg_stat_statements"]
 
     def __init__(self, bench):

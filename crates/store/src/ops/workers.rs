@@ -68,22 +68,26 @@ pub(crate) async fn register(
     }
 }
 
-/// Renews an entry. Returns how many there are, too.
 pub(crate) async fn renew(
     db: &mut DbConnection,
     id: WorkerId,
     running: u32,
-) -> StoreResult<(WorkerRenewal, u32)> {
-    const RENEW: Sql = sql!(
-        "UPDATE worker SET running = $2, seen_at = $3 WHERE id = $1 ",
-        "RETURNING drain, (SELECT count(*) FROM worker) AS workers"
-    );
+) -> StoreResult<WorkerRenewal> {
+    const RENEW: Sql =
+        sql!("UPDATE worker SET running = $2, seen_at = $3 WHERE id = $1 RETURNING drain");
     let values = args![id, running, db.now()];
     Ok(match db.fetch_returning(RENEW, values).await?.first() {
-        Some(row) if row.flag("drain")? => (WorkerRenewal::DrainRequested, row.int_as("workers")?),
-        Some(row) => (WorkerRenewal::Renewed, row.int_as("workers")?),
-        None => (WorkerRenewal::Unknown, 0),
+        Some(row) if row.flag("drain")? => WorkerRenewal::DrainRequested,
+        Some(_) => WorkerRenewal::Renewed,
+        None => WorkerRenewal::Unknown,
     })
+}
+
+/// Counts the entries.
+pub(crate) async fn count(db: &mut DbConnection) -> StoreResult<u32> {
+    const COUNT: Sql = sql!("SELECT count(*) AS workers FROM worker");
+    let row = db.fetch_optional(COUNT, args![]).await?;
+    row.map_or(Ok(0), |row| row.int_as("workers"))
 }
 
 pub(crate) async fn remove(db: &mut DbConnection, id: WorkerId) -> StoreResult<()> {

@@ -9,6 +9,9 @@ use crate::ops::workers;
 use crate::store::SqlStore;
 use crate::write_job::stages;
 
+/// After how many renewals a process counts the workers again.
+const COUNT_INTERVAL: u32 = 4;
+
 impl Workers for SqlStore {
     fn register_worker(&self, worker: NewWorker) -> StoreFuture<'_, WorkerId> {
         if let Err(error) = workers::check(&worker) {
@@ -25,10 +28,18 @@ impl Workers for SqlStore {
     fn renew_worker(&self, id: WorkerId, running: u32) -> StoreFuture<'_, WorkerRenewal> {
         let options = relaxed(stages!("renewing the entry of a worker"));
         let renewed = self.write(options, move |db| Box::pin(workers::renew(db, id, running)));
+        let renewal = self.renewals.fetch_add(1, Ordering::Relaxed);
+        if !renewal.is_multiple_of(COUNT_INTERVAL) {
+            return renewed;
+        }
+        let count = self.read("counting the workers", |db| Box::pin(workers::count(db)));
         Box::pin(async move {
-            let (renewal, known) = renewed.await?;
-            self.known_workers.store(known, Ordering::Relaxed);
-            Ok(renewal)
+            let renewed = renewed.await?;
+            // Without the number, the last one still serves.
+            if let Ok(count) = count.await {
+                self.known_workers.store(count, Ordering::Relaxed);
+            }
+            Ok(renewed)
         })
     }
 
