@@ -126,12 +126,12 @@ async fn start(
     let trace_id = caller.parent.as_ref().map_or(&*id, TraceParent::trace_id);
     // At the highest level, so that each level of the log has its fields.
     let span = tracing::error_span!("model_request", trace = &*id, trace_id);
-    let admitted = Admitted {
+    let admitted = Box::new(Admitted {
         id,
         permit,
         caller,
         span: span.clone(),
-    };
+    });
     let result = async {
         match relay(state, route, &served, request, admitted) {
             Ok((relayed, call, streams)) => relayed.respond(call, streams).await,
@@ -163,8 +163,8 @@ fn relay(
     route: &Route,
     served: &ServedModel,
     request: ModelRequest,
-    admitted: Admitted,
-) -> Result<(RelayedRequest, RelayCall, bool), (Box<ModelRequest>, Admitted)> {
+    admitted: Box<Admitted>,
+) -> Result<(RelayedRequest, RelayCall, bool), (Box<ModelRequest>, Box<Admitted>)> {
     let request = Box::new(request);
     let Some(native) = &served.native else {
         return Err((request, admitted));
@@ -205,7 +205,7 @@ async fn translate(
     route: &Route,
     served: ServedModel,
     request: ModelRequest,
-    admitted: Admitted,
+    admitted: Box<Admitted>,
 ) -> Result<Response, ModelError> {
     let (sender, events) = mpsc::channel(EVENT_QUEUE);
     let clock = Arc::clone(&state.clock);
