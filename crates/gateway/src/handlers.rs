@@ -126,16 +126,16 @@ async fn start(
     let trace_id = caller.parent.as_ref().map_or(&*id, TraceParent::trace_id);
     // At the highest level, so that each level of the log has its fields.
     let span = tracing::error_span!("model_request", trace = &*id, trace_id);
-    let admitted = Box::new(Admitted {
+    let admitted = Admitted {
         id,
         permit,
         caller,
         span: span.clone(),
-    });
+    };
     let result = async {
         match relay(state, route, &served, request, admitted) {
             Ok((relayed, call, streams)) => relayed.respond(call, streams).await,
-            Err((request, admitted)) => translate(state, route, served, *request, admitted).await,
+            Err(unrelayed) => translate(state, route, served, *unrelayed).await,
         }
     };
     let result = result.instrument(span).await;
@@ -157,17 +157,23 @@ struct Admitted {
     span: tracing::Span,
 }
 
+/// A request whose response must be translated.
+struct Unrelayed {
+    request: Box<ModelRequest>,
+    admitted: Admitted,
+}
+
 /// Starts to relay the response of a model as it is. Returns everything if it must be translated.
 fn relay(
     state: &Arc<ApiState>,
     route: &Route,
     served: &ServedModel,
     request: ModelRequest,
-    admitted: Box<Admitted>,
-) -> Result<(RelayedRequest, RelayCall, bool), (Box<ModelRequest>, Box<Admitted>)> {
+    admitted: Admitted,
+) -> Result<(RelayedRequest, RelayCall, bool), Box<Unrelayed>> {
     let request = Box::new(request);
     let Some(native) = &served.native else {
-        return Err((request, admitted));
+        return Err(Box::new(Unrelayed { request, admitted }));
     };
     let context = CompletionContext {
         nodes: TraceCollector::default(),
@@ -180,7 +186,7 @@ fn relay(
     let (streams, model) = (request.stream, request.model.clone());
     let call = match native.relay(request, &context) {
         Ok(call) => call,
-        Err(request) => return Err((request, admitted)),
+        Err(request) => return Err(Box::new(Unrelayed { request, admitted })),
     };
     let relayed = RelayedRequest {
         id: admitted.id,
@@ -204,8 +210,7 @@ async fn translate(
     state: &Arc<ApiState>,
     route: &Route,
     served: ServedModel,
-    request: ModelRequest,
-    admitted: Box<Admitted>,
+    Unrelayed { request, admitted }: Unrelayed,
 ) -> Result<Response, ModelError> {
     let (sender, events) = mpsc::channel(EVENT_QUEUE);
     let clock = Arc::clone(&state.clock);
@@ -214,7 +219,7 @@ async fn translate(
     let job = RequestJob {
         id: admitted.id,
         dialect: route.dialect,
-        request,
+        request: *request,
         served,
         client: ClientSender::new(sender, Arc::clone(&clock), state.stopped.clone()),
         state: Arc::clone(state),

@@ -1,11 +1,12 @@
 //! A store behind a real PgBouncer.
 
 use std::str::FromStr as _;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::future::join_all;
 use sqlx::ConnectOptions as _;
 use sqlx::postgres::PgConnectOptions;
+use tokio::time::Instant;
 use windlass_store::{StoreSettings, open_with};
 use windlass_tasks::{NewProject, NewTask, StoreError, TaskFilter};
 
