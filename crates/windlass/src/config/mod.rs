@@ -52,7 +52,7 @@ pub use key_table::{
     AgentKeys, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, GatewaySettings,
     GeneralSettings, KEYS, KeySpec, LandSettings, LimitSettings, NotifySettings, PolicySettings,
     PriceKeys, PublishSettings, ReviewSettings, RoutingSettings, RunSettings, SandboxSettings,
-    ServerSettings, SpendSettings, StoreKeys, TaskSettings, TestsSettings, Trust, WorkerSettings,
+    ServeSettings, SpendSettings, StoreKeys, TaskSettings, TestsSettings, Trust, WorkerSettings,
     WorkspaceSettings,
 };
 pub use kind::ValueKind;
