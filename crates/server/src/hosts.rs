@@ -79,7 +79,7 @@ impl AllowedHosts {
             Some(six) => six.parse().ok().filter(IpAddr::is_ipv6),
             None => name.parse().ok().filter(IpAddr::is_ipv4),
         };
-        // Nobody else has a certificate for these names, so no page of another can use them.
+        // No other site has a certificate for these names, so none of its pages can use them.
         let certificate = self.certificate.as_ref();
         if certificate.is_some_and(|certificate| certificate.covers(bare.unwrap_or(name))) {
             return true;

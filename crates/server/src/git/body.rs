@@ -13,7 +13,7 @@ use futures::StreamExt;
 use super::GitRequestBody;
 use crate::error::ApiError;
 
-/// How much is decompressed at once. Its output is at most about a thousand times as large.
+/// How much is decompressed in one step. Its output is at most about a thousand times as large.
 const PIECE: usize = 1 << 10;
 
 /// Why a body ended early.

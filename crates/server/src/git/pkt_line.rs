@@ -1,4 +1,4 @@
-//! The lines of git's protocol: what a push wants to move, and what became of it. Pure.
+//! The lines of git's protocol: what a push wants to move, and what was moved. Pure.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Handshakes. Each one runs in the task of its connection, so that a slow client delays nobody.
+//! Handshakes. Each one runs in the task of its connection, so that a slow client delays no other.
 
 use std::io;
 use std::sync::Arc;

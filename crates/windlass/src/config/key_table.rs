@@ -17,7 +17,7 @@ pub use agents::{AgentKeys, GeneralSettings};
 pub use outbox::{NotifySettings, PublishSettings, TelemetrySettings};
 pub use policy::PolicySettings;
 pub use routing::RoutingSettings;
-pub use served::{AliasSettings, CompositeSettings, GatewaySettings, ServerSettings};
+pub use served::{AliasSettings, CompositeSettings, GatewaySettings, ServeSettings};
 pub use spending::{PriceKeys, SpendSettings};
 pub use tasks::{
     ChangeSettings, CommitKeys, LandSettings, LimitSettings, ReviewSettings, RunSettings,
@@ -207,7 +207,7 @@ const TABLES: &[&[KeySpec]] = &[
     CompositeSettings::KEYS,
     AliasSettings::KEYS,
     GatewaySettings::KEYS,
-    ServerSettings::KEYS,
+    ServeSettings::KEYS,
     StoreKeys::KEYS,
     TestsSettings::KEYS,
     WorkspaceSettings::KEYS,

@@ -52,8 +52,8 @@ pub use key_table::{
     AgentKeys, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, GatewaySettings,
     GeneralSettings, KEYS, KeySpec, LandSettings, LimitSettings, NotifySettings, PolicySettings,
     PriceKeys, PublishSettings, ReviewSettings, RoutingSettings, RunSettings, SandboxSettings,
-    ServerSettings, SpendSettings, StoreKeys, TaskSettings, TelemetrySettings, TestsSettings,
-    Trust, WorkerSettings, WorkspaceSettings,
+    ServeSettings, SpendSettings, StoreKeys, TaskSettings, TelemetrySettings, TestsSettings, Trust,
+    WorkerSettings, WorkspaceSettings,
 };
 pub use kind::ValueKind;
 pub use notice::Notice;

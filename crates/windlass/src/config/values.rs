@@ -14,7 +14,7 @@ use super::{
     AgentKeys, Alias, AliasSettings, ChangeSettings, CommitKeys, CompositeSettings, Error,
     GatewaySettings, GeneralSettings, Key, LandSettings, LimitSettings, Notice, NotifySettings,
     Origin, PolicySettings, PriceKeys, PublishSettings, Result, ReviewSettings, RoutingSettings,
-    RunSettings, SandboxSettings, ServerSettings, SpendSettings, StoreKeys, TaskSettings,
+    RunSettings, SandboxSettings, ServeSettings, SpendSettings, StoreKeys, TaskSettings,
     TelemetrySettings, TestsSettings, WorkerSettings, WorkspaceSettings, redact,
 };
 
@@ -33,7 +33,7 @@ pub struct Config {
     /// The gateway.
     pub gateway: GatewaySettings,
     /// The server.
-    pub server: ServerSettings,
+    pub server: ServeSettings,
     /// The task store.
     pub store: StoreKeys,
     /// The tests.
@@ -113,7 +113,7 @@ impl Config {
             composites: named(&tables["composites"], CompositeSettings::read)?,
             model_list: aliases.collect(),
             gateway: GatewaySettings::read(&tables["gateway"])?,
-            server: ServerSettings::read(&tables["server"])?,
+            server: ServeSettings::read(&tables["server"])?,
             store: StoreKeys::read(&tables["store"])?,
             tests: TestsSettings::read(&tables["tests"])?,
             workspace: WorkspaceSettings::read(&tables["workspace"])?,

@@ -196,7 +196,6 @@ fn p22_token_without_approve_cannot_move_the_main_branch() {
     let store = "refs/windlass/s";
     for refspec in [
         "HEAD:refs/heads/main",
-        "+HEAD~:refs/heads/main",
         ":refs/heads/main",
         "HEAD:refs/heads/other",
         "HEAD:refs/heads/windlass",

@@ -55,7 +55,7 @@ settings! {
 
 settings! {
     /// Settings of `windlass serve`.
-    pub struct ServerSettings at "server." {
+    pub struct ServeSettings at "server." {
         /// The file with the certificate of the server, in PEM format, followed by those of its issuers, as an absolute
         /// path. With it, connections are encrypted. The file is read again when it changes.
         tls_cert: Option<String> as NonEmptyText;

@@ -24,8 +24,7 @@ const MESSAGE_BYTES: usize = 16 << 10;
 /// The maximum number of header lines of git's response.
 const MAX_HEADERS: usize = 50;
 
-/// Settings of every command. Some name a program, which could only be one that nobody chose; some limit what one request
-/// costs.
+/// Settings of every command. Some name a program, so that no file chooses one; some limit what one request costs.
 const SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",

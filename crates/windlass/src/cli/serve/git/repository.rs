@@ -1,7 +1,7 @@
 //! A repository of the server: its creation, and its locks.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,6 +13,8 @@ use crate::config::private_dir::PrivateDir;
 
 /// How old a lock of a killed git process is at least. Younger ones may belong to a process that is being killed.
 const MIN_LOCK_AGE: Duration = Duration::from_secs(5);
+/// How much of the list of packed refs is read. It has about 70 bytes for each.
+const MAX_READ_BYTES: u64 = 64 << 20;
 /// How deep names of refs are searched for locks.
 const MAX_DEPTH: u32 = 40;
 
@@ -71,8 +73,8 @@ impl GitRepositories {
 }
 
 impl ServedRepository {
-    /// Marks that a push runs. If no other one does, the locks that killed ones have left are removed first: git would refuse
-    /// to move these refs for ever.
+    /// Marks that a push runs. If no other one does, the locks that killed ones have left are removed first: git would never move
+    /// these refs again.
     pub(super) async fn lock_for_push(&self) -> Result<PushLock, HostOpsError> {
         let dir = self.dir.clone();
         let locked = tokio::task::spawn_blocking(move || {
@@ -93,7 +95,7 @@ impl ServedRepository {
 
     /// Returns `true` if the branch that HEAD names exists.
     pub(super) fn has_head(&self) -> bool {
-        let read = |name: &str| fs::read_to_string(self.dir.join(name)).unwrap_or_default();
+        let read = |name: &str| read_start(&self.dir.join(name)).unwrap_or_default();
         let head = read("HEAD");
         let Some(branch) = head.trim().strip_prefix("ref: ") else {
             return true;
@@ -117,6 +119,15 @@ impl ServedRepository {
         };
         count("objects/17", "") > 26 || count("objects/pack", ".pack") > 50
     }
+}
+
+/// Reads the beginning of a file of git.
+fn read_start(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?
+        .take(MAX_READ_BYTES)
+        .read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Removes what killed pushes have left: locks, and objects that were not complete.
