@@ -25,6 +25,7 @@ mod schedule;
 mod settings;
 mod template;
 mod worker;
+mod worker_cleanup;
 mod worker_report;
 
 pub use agent_resolver::AgentResolver;

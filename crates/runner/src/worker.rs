@@ -9,11 +9,8 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio_util::sync::CancellationToken;
-use windlass_tasks::{
-    AttemptRef, Claim, NewWorker, ProjectId, StoreError, TaskFilter, TaskId, TaskStatus, WorkerKind,
-};
+use windlass_tasks::{Claim, NewWorker, ProjectId, StoreError, TaskId, WorkerKind};
 
-use crate::attempt::keep_stale_changes;
 use crate::pool::PoolPermit;
 use crate::registration::Registration;
 use crate::worker_report::WorkerReport;
@@ -28,10 +25,6 @@ const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
 /// The number of failed claims in a row after which a worker that runs `once` ends.
 const MAX_CLAIM_ERRORS: u32 = 3;
-
-/// Page size and maximum number of pages when listing the tasks that still need their clones.
-const PAGE_SIZE: u32 = 500;
-const MAX_PAGES: u32 = 20;
 
 /// Claims and runs the tasks of a store.
 #[derive(Debug, Clone)]
@@ -109,44 +102,6 @@ impl Worker {
             registered.remove().await;
         }
         ended.map(|()| run.report)
-    }
-
-    /// Adds the tasks of schedules that are due. Cleans up after a crash: reclaims expired leases, keeps the
-    /// changes of ended attempts and removes their clones.
-    async fn clean_up(&self) -> Result<(), Error> {
-        let store = &self.runner.store;
-        store.reclaim_expired().await?;
-        self.runner.add_due_tasks(self.project).await;
-        let mut live = Vec::new();
-        for status in [TaskStatus::InProgress, TaskStatus::Pending] {
-            let mut filter = TaskFilter {
-                status: Some(status),
-                limit: PAGE_SIZE,
-                ..TaskFilter::default()
-            };
-            for _ in 0..MAX_PAGES {
-                let page = store.tasks(filter.clone()).await?;
-                filter.after = page.last().map(|task| task.id);
-                // The running attempt and the next one, which another worker may start during the cleanup.
-                live.extend(page.iter().flat_map(|task| {
-                    [task.attempt, task.attempt + 1].map(|number| AttemptRef {
-                        task: task.id,
-                        number,
-                    })
-                }));
-                if filter.after.is_none() {
-                    break;
-                }
-            }
-        }
-        let workspace = &*self.runner.workspace;
-        let is_live = |attempt: AttemptRef| live.contains(&attempt);
-        match keep_stale_changes(workspace, &**store, &is_live).await {
-            Ok(0) => {}
-            Ok(removed) => tracing::info!(removed, "stale clones were removed"),
-            Err(error) => tracing::warn!(%error, "stale clones were not removed"),
-        }
-        Ok(())
     }
 
     /// Waits for the reclaim interval, then adds the tasks of schedules that are due and reclaims expired leases.

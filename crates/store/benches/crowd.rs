@@ -27,6 +27,8 @@ const LEASE: Duration = Duration::from_secs(30);
 const HEARTBEAT: Duration = Duration::from_secs(10);
 const SWEEP: Duration = Duration::from_secs(5);
 const ADD_INTERVAL: Duration = Duration::from_millis(200);
+/// How long each worker has to open its connections before the measurement.
+const WARM_UP: Duration = Duration::from_millis(15);
 /// How many stores are opened at the same time.
 const OPENING: usize = 8;
 /// The title of a task that is added while workers wait. The database is on this machine, so both have the same clock.
@@ -42,6 +44,17 @@ struct Figures {
     errors: AtomicU64,
     claim_times: Mutex<Vec<Duration>>,
     waits: Mutex<Vec<Duration>>,
+}
+
+impl Figures {
+    /// Forgets what happened before the measurement.
+    fn reset(&self) {
+        for counter in [&self.claims, &self.claimed, &self.errors] {
+            counter.store(0, Ordering::Relaxed);
+        }
+        self.claim_times.lock().clear();
+        self.waits.lock().clear();
+    }
 }
 
 struct Member {
@@ -89,26 +102,52 @@ async fn run(url: &str, workers: usize, seconds: Duration, mode: &str) {
             .for_each_concurrent(OPENING, async |new| drop(own.enqueue(new).await.unwrap()))
             .await;
     }
-    // The caller reads the counters of the database, then lets the workers begin.
+    // Workers that wait or run a task first open their connections, each at a time of its own.
+    let warm = if mode == "drain" {
+        Duration::ZERO
+    } else {
+        WARM_UP * u32::try_from(workers).unwrap()
+    };
+    let spread = warm
+        .checked_div(u32::try_from(workers.max(1)).unwrap())
+        .unwrap_or_default();
+    let (begin, began) = tokio::sync::watch::channel(false);
+    for (number, member) in (0_u32..).zip(members) {
+        let mut began = began.clone();
+        let drains = mode == "drain";
+        let holds = mode == "busy";
+        tokio::spawn(async move {
+            if drains {
+                // An error means that the process ends.
+                let _ = began.wait_for(|began| *began).await;
+            }
+            tokio::time::sleep(spread * number).await;
+            tokio::spawn(Arc::clone(&member).renew());
+            tokio::spawn(Arc::clone(&member).reclaim());
+            tokio::spawn(Arc::clone(&member).outbox());
+            if holds {
+                member.hold().await;
+            } else {
+                member.work(drains).await;
+            }
+        });
+    }
+    tokio::time::sleep(warm + warm / 2).await;
+    // The caller reads the counters of the database, then lets the measurement begin.
     println!("ready");
     tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()))
         .await
         .unwrap()
         .unwrap();
+    figures.reset();
+    begin.send_replace(true);
     let started = Instant::now();
-    for member in members {
-        tokio::spawn(Arc::clone(&member).renew());
-        tokio::spawn(Arc::clone(&member).reclaim());
-        tokio::spawn(Arc::clone(&member).outbox());
-        match mode {
-            "busy" => drop(tokio::spawn(member.hold())),
-            mode => drop(tokio::spawn(member.work(mode == "drain"))),
-        }
-    }
     while started.elapsed() < seconds {
         if mode == "add" {
             let added = own.enqueue(vec![NewTask::new(project, ADDED)]).await;
-            drop(added.unwrap());
+            if added.is_err() {
+                figures.errors.fetch_add(1, Ordering::Relaxed);
+            }
         }
         tokio::time::sleep(ADD_INTERVAL).await;
     }

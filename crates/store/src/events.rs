@@ -8,7 +8,6 @@ use windlass_tasks::{
 };
 
 use crate::connection::{DbConnection, timestamp};
-use crate::notify::QUIET;
 use crate::sql::{Arg, Row, Sql, args, decode_error, json, sql};
 use crate::task_row::fence_events;
 
@@ -16,6 +15,10 @@ use crate::task_row::fence_events;
 const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// Maximum and default number of events per read.
 const MAX_PAGE: u32 = 1_000;
+
+/// What the payload of a notification has after the number if the events make no task claimable. Earlier programs do not
+/// know it; they read the number from the database then.
+pub(crate) const QUIET: &str = " quiet";
 
 /// Allocates the next sequence numbers on SQLite.
 const ALLOCATE_SEQS: Sql =

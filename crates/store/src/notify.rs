@@ -25,9 +25,6 @@ const LISTEN_POLL_INTERVAL: Duration = Duration::from_secs(30);
 const WORK_LISTENERS: u32 = 32;
 /// How often a process without a place among the listeners tries again.
 const PLACE_POLL_INTERVAL: Duration = Duration::from_secs(60);
-/// What the payload of a notification has after the number if the events make no task claimable. Earlier programs do not
-/// know it; they read the number from the database then.
-pub(crate) const QUIET: &str = " quiet";
 /// Poll interval for a SQLite file that cannot be watched.
 const UNWATCHED_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Minimum pause between two reads of a SQLite file that changes all the time.
@@ -156,7 +153,7 @@ async fn listen(pools: &Pools, listener: &sqlx::Pool<sqlx::Postgres>, signal: &E
         let ended = listen_once(pools, listener, signal).await;
         match ended {
             Ok(ListenEnd::NoPlace) => {
-                // Another process may give its place up, or a caller here may wait for all events.
+                // Another process may give its place up, or a caller in this process may wait for all events.
                 let _ = tokio::time::timeout(PLACE_POLL_INTERVAL, signal.wanted()).await;
                 continue;
             }
@@ -195,7 +192,7 @@ async fn listen_once(
             Ok(Err(error)) => return Err(error),
             Err(_) => String::new(),
         };
-        let (number, work) = match payload.strip_suffix(QUIET) {
+        let (number, work) = match payload.strip_suffix(events::QUIET) {
             Some(number) => (number, false),
             None => (payload.as_str(), true),
         };
@@ -257,7 +254,7 @@ pub(crate) async fn wait_for_events(
 }
 
 /// Waits until a task may have become claimable after this sequence number, or until the timeout. Returns the last such
-/// number that is known. It reads nothing: whoever begins to watch the database reads the log once, and a worker looks for a task
+/// number that is known. It reads nothing: the task that watches the database reads the log first, and a worker looks for a task
 /// after the timeout anyway.
 pub(crate) async fn wait_for_work(signal: &EventSignal, after: u64, timeout: Duration) -> u64 {
     let work = signal.wait_for(&signal.work, after);

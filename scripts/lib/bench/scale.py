@@ -80,7 +80,7 @@ class Database(postgres.Server):
         self.query("postgres", f"CREATE DATABASE {name}")
         self.work(name, 1, 0, "idle")
         started = time.monotonic()
-        self.query(name, "CREATE EXTENSION IF NOT EXISTS pg_stat_statements;" + LOAD, history=history, waiting=waiting)
+        self.query(name, "CREATE EXTENSION IF NOT EXISTS pg_stat_statements SCHEMA public;" + LOAD, history=history, waiting=waiting)
         self.query(name, "VACUUM ANALYZE")
         return time.monotonic() - started
 
@@ -98,13 +98,17 @@ class Database(postgres.Server):
                 cpu = machine.cpu_seconds(self.process.pid)
             crowd.stdin.write("go\n")
             crowd.stdin.flush()
+            connections = 0
+            if counted:
+                time.sleep(seconds / 2)
+                count = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                connections = int(self.query(name, count)[-1][0]) - 1
             figures = json.loads(crowd.stdout.readline())
             if counted:
                 cpu = machine.cpu_seconds(self.process.pid) - cpu
                 calls, pages, busy, _ = self.query(name, STATEMENTS)[-1]
-                connections = self.query(name, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
                 figures |= {"calls": float(calls), "pages": float(pages), "busy_ms": float(busy), "cpu": cpu}
-                figures["connections"] = int(connections[-1][0])
+                figures["connections"] = connections
             return figures
         finally:
             crowd.kill()
@@ -118,7 +122,7 @@ def grow_history(bench, server):
         name = f"history_{history}"
         seconds = server.store(name, history, WAITING)
         print(f"{history:,} tasks loaded in {seconds:.0f} s", flush=True)
-        figures = server.work(name, 1, 5, "drain_some")
+        figures = server.work(name, 1, 5, "drain")
         claims.append((history, figures["claim_p99_ms"]))
         pages.append((history, figures["pages"] / max(1, figures["calls"])))
         listed.append((history, list_pages(server, name)))
@@ -128,8 +132,9 @@ def grow_history(bench, server):
 
 def list_pages(server, name):
     """Returns how many pages the database reads for the first page of waiting tasks."""
-    text = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM task WHERE id > 0 AND status = 'pending' ORDER BY id LIMIT 500"
-    plan = json.loads("".join(row[0] for row in server.query(name, text)))[0]["Plan"]
+    listed = "SELECT * FROM task WHERE (status, id) > ('pending', 0) AND status <= 'pending' ORDER BY status, id LIMIT 500"
+    rows = server.query(name, f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {listed}")
+    plan = json.loads("\n".join("|".join(row) for row in rows))[0]["Plan"]
     return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
 
 

@@ -26,7 +26,7 @@ pub enum MigrationMode {
     UnlessUsed,
     /// It does not begin, and asks them to finish what they run and to end.
     Drain,
-    /// It begins at once. Their tasks are taken over when their leases expire.
+    /// It begins immediately. Their tasks are taken over when their leases expire.
     Force,
 }
 

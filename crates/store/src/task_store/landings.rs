@@ -55,7 +55,7 @@ impl Landings for SqlStore {
             undo: Some(undo_claim),
             merge: None,
         };
-        // Every worker asks again and again, and nearly always there is nothing to write.
+        // Every worker asks every few seconds, and nearly always there is nothing to write.
         let is_open = self.read("looking for landings", |db| {
             Box::pin(landing_claim::any_open(db))
         });

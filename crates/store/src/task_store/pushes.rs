@@ -22,7 +22,7 @@ impl Pushes for SqlStore {
         if claim.id.is_some() {
             return self.write(options, operation!(|db, claim| pushes::claim(db, &claim)));
         }
-        // Every worker asks again and again, and nearly always there is nothing to write.
+        // Every worker asks every few seconds, and nearly always there is nothing to write.
         let is_open = self.read("looking for pushes", |db| Box::pin(pushes::any_open(db)));
         Box::pin(async move {
             if !is_open.await? {

@@ -1,7 +1,7 @@
 //! Deletes the refs of tasks that ended long ago, on the remote and on this machine, and mirrors that nothing uses.
 //!
-//! A ref is deleted only if it still has the commit with which it was listed. What it kept is on a branch, or nobody wants it:
-//! the change of a task that is not finished, or that nobody merged, stays unless the caller says otherwise.
+//! A ref is deleted only if it still has the commit with which it was listed. What it kept is on a branch, or was given up:
+//! the change of a task that is not finished, or that is not merged, stays unless the caller says otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

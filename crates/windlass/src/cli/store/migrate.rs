@@ -20,7 +20,7 @@ pub(super) struct Migrate {
     /// Print what would be done, and which workers would have to end first; change nothing
     #[arg(long, conflicts_with = "force")]
     dry_run: bool,
-    /// Migrate at once: workers that cannot go on stop, and their tasks are taken over by others
+    /// Migrate immediately: workers that cannot go on stop, and their tasks are taken over by others
     #[arg(long)]
     force: bool,
     /// Stop waiting for workers after this time, such as 2h
@@ -100,9 +100,8 @@ impl Migrate {
         };
         app.console.line(&line)?;
         if from < to && plan.oldest <= from {
-            app.console.line(
-                "workers of the earlier version can go on, and be upgraded one after the other",
-            )?;
+            app.console
+                .line("workers of the earlier version can go on, and be upgraded in any order")?;
         }
         for worker in &plan.blocked_by {
             let end = if plan.migrated {

@@ -1,5 +1,6 @@
 //! `windlass store prune`: removes what is older than its retention, from the store, from git and from this machine.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -221,12 +222,8 @@ fn is_borrowed(clones: &Path, mirror: &Path) -> bool {
     let mirror = mirror.display().to_string();
     entries.flatten().any(|entry| {
         let path = entry.path();
-        let origin = path.join(".meta/origin");
-        match std::fs::metadata(&origin) {
-            Ok(found) if found.len() <= MAX_ORIGIN_BYTES => {
-                std::fs::read_to_string(&origin).map_or(true, |text| text.contains(&mirror))
-            }
-            Ok(_) => true,
+        match read_limited(&path.join(".meta/origin")) {
+            Ok(text) => text.contains(&mirror),
             // A clone that is being made has a lock, or no file at all. Other directories here are no clones.
             Err(_) => {
                 let name = entry.file_name();
@@ -234,6 +231,14 @@ fn is_borrowed(clones: &Path, mirror: &Path) -> bool {
             }
         }
     })
+}
+
+/// Reads the file that says where a clone came from.
+fn read_limited(file: &Path) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(file)?;
+    file.take(MAX_ORIGIN_BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Deletes the mirror in this directory, unless it was used since, or another process uses it now.
