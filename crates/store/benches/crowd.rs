@@ -7,15 +7,17 @@
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
+    clippy::exit,
     reason = "a benchmark fails by panicking and prints its results"
 )]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::stream::{self, StreamExt as _};
 use parking_lot::Mutex;
+use tokio::time::Instant;
 use windlass_core::{Clock as _, SystemClock, Usage};
 use windlass_store::{StoreSettings, open_with};
 use windlass_tasks::{

@@ -202,7 +202,7 @@ def blind_spots(history):
     broken = {
         "a lost task": {"tasks": others},
         "a task under two keys": {"tasks": [*history.tasks, done | {"id": 10**9}]},
-        "a task that nobody added": {"tasks": [*history.tasks, done | {"id": 10**9, "idempotency_key": "other"}]},
+        "a task that no client added": {"tasks": [*history.tasks, done | {"id": 10**9, "idempotency_key": "other"}]},
         "a lost cancellation": {"cancelled": [*history.cancelled, 10**9]},
         "a task that runs": {"tasks": [*others, done | {"status": "in_progress"}]},
         "a second end": {"statuses": [*history.statuses, end]},

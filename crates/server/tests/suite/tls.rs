@@ -338,6 +338,49 @@ async fn certificate_is_replaced_while_a_websocket_is_open() {
     assert_eq!(socket.next_json().await["seq"], json!(1));
 }
 
+/// Certificates and keys that cannot be used, and why.
+const REFUSED_FILES: [(&str, &str, &str); 11] = [
+    (
+        "missing.pem",
+        "server.key",
+        "missing.pem cannot be read: No such file",
+    ),
+    (
+        "server.pem",
+        "missing.key",
+        "missing.key cannot be read: No such file",
+    ),
+    (
+        "empty.pem",
+        "server.key",
+        "empty.pem contains no certificate",
+    ),
+    (
+        "server.key",
+        "server.key",
+        "server.key contains no certificate",
+    ),
+    ("binary.pem", "server.key", "binary.pem is not text"),
+    ("server.pem", "server.pem", "server.pem"),
+    (
+        "server.pem",
+        "other.key",
+        "does not belong to the first certificate",
+    ),
+    (
+        "server.pem",
+        "open.key",
+        "open.key can be read or written by other users",
+    ),
+    (
+        "server.pem",
+        "locked.key",
+        "locked.key has a key with a passphrase",
+    ),
+    ("server.pem", "empty.pem", "empty.pem"),
+    (".", "server.key", "is not a regular file"),
+];
+
 #[tokio::test]
 async fn files_that_cannot_be_used_are_refused_with_the_reason() {
     let harness = Harness::new().await;
@@ -362,47 +405,7 @@ async fn files_that_cannot_be_used_are_refused_with_the_reason() {
         let running = listening.listen("127.0.0.1:0".parse().unwrap()).await;
         running.err().map(|error| error.to_string())
     };
-    for (cert, key, reason) in [
-        (
-            "missing.pem",
-            "server.key",
-            "missing.pem cannot be read: No such file",
-        ),
-        (
-            "server.pem",
-            "missing.key",
-            "missing.key cannot be read: No such file",
-        ),
-        (
-            "empty.pem",
-            "server.key",
-            "empty.pem contains no certificate",
-        ),
-        (
-            "server.key",
-            "server.key",
-            "server.key contains no certificate",
-        ),
-        ("binary.pem", "server.key", "binary.pem is not text"),
-        ("server.pem", "server.pem", "server.pem"),
-        (
-            "server.pem",
-            "other.key",
-            "does not belong to the first certificate",
-        ),
-        (
-            "server.pem",
-            "open.key",
-            "open.key can be read or written by other users",
-        ),
-        (
-            "server.pem",
-            "locked.key",
-            "locked.key has a key with a passphrase",
-        ),
-        ("server.pem", "empty.pem", "empty.pem"),
-        (".", "server.key", "is not a regular file"),
-    ] {
+    for (cert, key, reason) in REFUSED_FILES {
         let error = check(cert, key).await.expect(reason);
         assert!(error.contains(reason), "{cert} {key}: {error}");
         assert_eq!(error.lines().count(), 1, "{error}");

@@ -44,11 +44,13 @@ struct Attribute {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
 enum AttributeValue {
-    StringValue(String),
-    IntValue(String),
-    DoubleValue(f64),
+    #[serde(rename = "stringValue")]
+    Text(String),
+    #[serde(rename = "intValue")]
+    Int(String),
+    #[serde(rename = "doubleValue")]
+    Double(f64),
 }
 
 #[derive(Serialize)]
@@ -216,7 +218,7 @@ fn usage_attributes(usage: &Usage) -> Vec<Attribute> {
     ];
     known.extend(usage.cost_usd.map(|cost| Attribute {
         key: "windlass.cost_usd",
-        value: AttributeValue::DoubleValue(cost),
+        value: AttributeValue::Double(cost),
     }));
     known
 }
@@ -224,14 +226,14 @@ fn usage_attributes(usage: &Usage) -> Vec<Attribute> {
 fn text(key: &'static str, value: &str) -> Attribute {
     Attribute {
         key,
-        value: AttributeValue::StringValue(value.to_owned()),
+        value: AttributeValue::Text(value.to_owned()),
     }
 }
 
 fn int(key: &'static str, value: i64) -> Attribute {
     Attribute {
         key,
-        value: AttributeValue::IntValue(value.to_string()),
+        value: AttributeValue::Int(value.to_string()),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Several machines as network namespaces. `scripts/many-machines` makes them, breaks them, and checks what became of
-//! every task.
+//! Several machines as network namespaces. `scripts/many-machines` makes them, breaks them, and checks the
+//! outcome of every task.
 
 mod needs_root {
     use std::path::Path;

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
-use windlass_core::{Error, ErrorCode};
+use windlass_core::{Clock as _, Error, ErrorCode, SystemClock};
 use windlass_tasks::{Project, TaskId};
 
 use super::git::{RemoteGit, TaskRefs};
@@ -154,7 +155,8 @@ impl RemoteMirror {
                 .open(path)?;
             file.lock()?;
             // `store prune --mirrors` sees when the mirror was used last.
-            file.set_modified(std::time::SystemTime::now())?;
+            let now = Duration::from_millis(SystemClock::new().now().0);
+            file.set_modified(UNIX_EPOCH + now)?;
             Ok::<_, std::io::Error>(file)
         };
         let locked = tokio::task::spawn_blocking(lock).await;

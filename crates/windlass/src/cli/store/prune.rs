@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, UNIX_EPOCH};
 
 use clap::Args;
 use serde_json::json;
@@ -253,7 +253,8 @@ fn remove_unused(dir: &Path, age: Duration, dry_run: bool) -> std::io::Result<bo
     for entry in std::fs::read_dir(dir)?.flatten() {
         let path = entry.path();
         if path.is_dir() {
-            let unused = SystemTime::now().duration_since(last_use(&path)?);
+            let now = UNIX_EPOCH + Duration::from_millis(SystemClock::new().now().0);
+            let unused = now.duration_since(last_use(&path)?);
             if unused.unwrap_or_default() < age {
                 return Ok(false);
             }
