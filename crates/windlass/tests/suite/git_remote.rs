@@ -145,8 +145,12 @@ fn git_clones_fetches_and_pushes_by_lease() {
     );
     assert_eq!(push(&first).code, 0);
     assert_eq!(team.there(branch), second);
+    assert_eq!(fetch_compressed(&team, &reader, branch), second);
+}
 
-    // Many local commits that the server does not have make a request that git compresses.
+/// Fetches a branch into the clone by a request that git compresses: it names many local commits that the server does not have.
+fn fetch_compressed(team: &Team, token: &str, branch: &str) -> String {
+    let clone = team.harness.path("clone");
     for number in 0..60 {
         team.harness.git(&[
             "-C",
@@ -160,11 +164,13 @@ fn git_clones_fetches_and_pushes_by_lease() {
     }
     let dir = clone.to_str().unwrap();
     let refspec = format!("{branch}:refs/remotes/origin/task");
-    let fetched = Run::of(
-        team.command(&reader)
-            .env("GIT_TRACE_CURL", "1")
-            .args(["-C", dir, "fetch", &url, &refspec]),
-    );
+    let fetched = Run::of(team.command(token).env("GIT_TRACE_CURL", "1").args([
+        "-C",
+        dir,
+        "fetch",
+        &team.url(),
+        &refspec,
+    ]));
     assert_eq!(fetched.code, 0, "{fetched:?}");
     assert!(
         fetched
@@ -180,7 +186,7 @@ fn git_clones_fetches_and_pushes_by_lease() {
     let there = team
         .harness
         .git(&["-C", dir, "rev-parse", "refs/remotes/origin/task"]);
-    assert_eq!(there.trim(), second);
+    there.trim().to_owned()
 }
 
 #[test]
@@ -222,24 +228,6 @@ fn p22_token_without_approve_cannot_move_the_main_branch() {
     assert_eq!(push(&lead, &["HEAD:refs/heads/main"]).code, 0);
     assert_ne!(team.there("refs/heads/main"), main);
 
-    let reader = team.token("reader", "read");
-    let refused = push(&reader, &["HEAD:refs/heads/windlass/s/task-1"]);
-    assert!(
-        refused.stderr.contains("does not have the scope work"),
-        "{refused:?}"
-    );
-    let writer = team.token("writer", "work");
-    let refused = team.git(&writer, &["ls-remote", &team.url()]);
-    assert!(
-        refused.stderr.contains("does not have the scope read"),
-        "{refused:?}"
-    );
-    let other = team.url().replace("project.git", "other.git");
-    let refused = team.git(&lead, &["ls-remote", &other]);
-    assert!(
-        refused.stderr.contains("no project \"other\""),
-        "{refused:?}"
-    );
     team.harness.run(&["token", "revoke", "lead"]);
     while push(&lead, &["HEAD:refs/heads/main"]).code == 0 {
         std::thread::sleep(std::time::Duration::from_millis(100));
@@ -259,6 +247,24 @@ fn p22_token_without_approve_cannot_move_the_main_branch() {
         found("worker", "ok", "/task-1/attempt-1 0000000000.."),
         "{pushes:#?}"
     );
+}
+
+#[test]
+fn p22_refused_request_of_git_names_what_is_missing() {
+    let team = Team::new();
+    let reader = team.token("reader", "read");
+    let branch = "HEAD:refs/heads/windlass/s/task-1";
+    let refused = team.git(&reader, &["push", &team.url(), branch]);
+    let reason = "does not have the scope work";
+    assert!(refused.stderr.contains(reason), "{refused:?}");
+    let writer = team.token("writer", "work");
+    let refused = team.git(&writer, &["ls-remote", &team.url()]);
+    let reason = "does not have the scope read";
+    assert!(refused.stderr.contains(reason), "{refused:?}");
+    let other = team.url().replace("project.git", "other.git");
+    let refused = team.git(&reader, &["ls-remote", &other]);
+    let reason = "no project \"other\"";
+    assert!(refused.stderr.contains(reason), "{refused:?}");
 }
 
 /// A team whose server has a certificate, and whose machines have their token with git's own credential store.

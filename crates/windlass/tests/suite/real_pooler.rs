@@ -1,9 +1,10 @@
 //! Whole processes whose store is behind a real PgBouncer.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use windlass_core::{Clock, SystemClock};
 
 use super::cluster::Cluster;
 use super::task_harness::TaskHarness;
@@ -28,9 +29,9 @@ fn p2_p4_killed_worker_loses_nothing_through_a_pooler() {
     harness.lease(2);
     harness.json(&["task", "add", "Do it", "--json"]);
     let mut killed = harness.worker();
-    let started = Instant::now();
+    let clock = SystemClock::new();
     while show(&harness)["task"]["status"] != "in_progress" {
-        assert!(started.elapsed() < LIMIT, "the task was not claimed");
+        assert!(clock.elapsed() < LIMIT, "the task was not claimed");
     }
     let pid = Pid::from_raw(i32::try_from(killed.id()).unwrap()).unwrap();
     kill_process(pid, Signal::KILL).unwrap();
@@ -39,7 +40,7 @@ fn p2_p4_killed_worker_loses_nothing_through_a_pooler() {
     // A worker that waits for events claims it when its lease has ended.
     let mut worker = harness.worker();
     while show(&harness)["task"]["status"] != "completed" {
-        assert!(started.elapsed() < LIMIT, "{}", show(&harness));
+        assert!(clock.elapsed() < LIMIT, "{}", show(&harness));
     }
     let pid = Pid::from_raw(i32::try_from(worker.id()).unwrap()).unwrap();
     kill_process(pid, Signal::TERM).unwrap();

@@ -4,9 +4,10 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
+use windlass_core::{Clock, SystemClock};
 
 use super::serve_harness::ServeProcess;
 use super::task_harness::{INSTANT, TaskHarness};
@@ -26,7 +27,9 @@ fn repository() -> PathBuf {
 fn promtool(args: &[&str], input: &str) {
     let mut tool = assert_cmd::Command::new("promtool");
     let output = tool.args(args).write_stdin(input).output();
-    let output = output.expect("promtool is missing: run scripts/setup --only prometheus");
+    let output = output.unwrap_or_else(|error| {
+        unreachable!("promtool is missing, run scripts/setup --only prometheus: {error}")
+    });
     assert!(output.status.success(), "{args:?}: {output:?}");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(stderr, "", "{args:?}");
@@ -50,7 +53,7 @@ impl Prometheus {
         let port = free.local_addr().unwrap().port();
         drop(free);
         let log = std::fs::File::create(harness.path("prometheus.log")).unwrap();
-        let child = std::process::Command::new("prometheus")
+        let started = std::process::Command::new("prometheus")
             .arg(format!("--config.file={}", file.display()))
             .arg(format!(
                 "--storage.tsdb.path={}",
@@ -61,8 +64,10 @@ impl Prometheus {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
-            .spawn()
-            .expect("Prometheus is missing: run scripts/setup --only prometheus");
+            .spawn();
+        let child = started.unwrap_or_else(|error| {
+            unreachable!("Prometheus is missing, run scripts/setup --only prometheus: {error}")
+        });
         Self { child, port }
     }
 
@@ -81,14 +86,14 @@ impl Prometheus {
     #[track_caller]
     fn wait_for(&self, query: &str, expected: &str) {
         let encoded: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
-        let started = Instant::now();
+        let clock = SystemClock::new();
         loop {
             let found = self.get(&format!("/api/v1/query?query={encoded}"));
             let result = found.as_ref().map(|found| &found["data"]["result"]);
             if result.is_some_and(|result| result[0]["value"][1] == expected) {
                 return;
             }
-            assert!(started.elapsed() < LIMIT, "{query}: {found:?}");
+            assert!(clock.elapsed() < LIMIT, "{query}: {found:?}");
             std::thread::sleep(Duration::from_millis(100));
         }
     }

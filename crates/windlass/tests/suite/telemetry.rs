@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use windlass_core::{Clock, SystemClock};
 
 use super::cli_harness::Run;
 use super::serve_harness::ServeProcess;
@@ -60,13 +61,13 @@ impl Collector {
     /// Waits until this many spans were accepted.
     #[track_caller]
     fn wait_for(&self, count: usize) -> Vec<Span> {
-        let started = Instant::now();
+        let clock = SystemClock::new();
         loop {
             let spans = self.spans();
             if spans.len() >= count {
                 return spans;
             }
-            assert!(started.elapsed() < SOON, "only {spans:?}");
+            assert!(clock.elapsed() < SOON, "only {spans:?}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -196,7 +197,7 @@ fn attributes(known: &Fields) -> BTreeMap<String, Value> {
             "stringValue" => json!(value.as_str().unwrap()),
             "intValue" => json!(value.as_str().unwrap().parse::<i64>().unwrap()),
             "doubleValue" => json!(value.as_f64().unwrap()),
-            other => panic!("unknown: {other}"),
+            other => unreachable!("unknown: {other}"),
         };
         (entry["key"].as_str().unwrap().to_owned(), value)
     };
