@@ -44,7 +44,7 @@ struct SecretPatterns {
     max_len: usize,
     /// Which bytes a form starts with.
     first_bytes: [bool; 256],
-    /// Which pairs of bytes a form starts with, a bit for each: most text is passed over by this alone.
+    /// Which pairs of bytes a form starts with, a bit for each: this alone rules most text out.
     first_pairs: Vec<u64>,
 }
 

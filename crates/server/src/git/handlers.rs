@@ -23,7 +23,7 @@ use crate::state::AppState;
 
 /// The maximum size of what a client says that it has and wants: as much as git itself accepts.
 const MAX_FETCH_BYTES: u64 = 10 << 20;
-/// The maximum length of the wish for a version of the protocol.
+/// The maximum length of the requested version of the protocol.
 const MAX_PROTOCOL: usize = 100;
 
 /// Returns the router of the repositories.

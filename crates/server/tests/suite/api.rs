@@ -179,8 +179,8 @@ async fn every_response_matches_the_openapi_document() {
         },
         ..NewModelCall::default()
     };
-    let begun = harness.store.calls.begin_call(call, Vec::new()).await;
-    begun.unwrap();
+    let started = harness.store.calls.begin_call(call, Vec::new()).await;
+    started.unwrap();
     let token = json!({"name": "ci", "scopes": ["read"], "projects": [1], "expires_in_secs": 60});
     let created = harness.post("/tokens", &token).await;
     assert_eq!(created.status, 201, "{created:?}");

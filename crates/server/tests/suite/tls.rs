@@ -246,7 +246,7 @@ async fn client_hello(server: &Encrypted) -> Vec<u8> {
     let client = server.authority.connect(addr, "team.example", VERSIONS[0]);
     tokio::select! {
         hello = accepted => hello,
-        _ = client => unreachable!("nobody answers the handshake"),
+        _ = client => unreachable!("the handshake is not answered"),
     }
 }
 

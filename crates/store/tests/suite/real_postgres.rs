@@ -114,7 +114,7 @@ async fn p10_newer_schema_is_rejected() {
     assert!(error.contains("1000"), "{error}");
 }
 
-/// A worker on another machine goes on after the crash, so no other one may get the number of its attempt.
+/// A worker on another machine continues after the crash, so no other one may get the number of its attempt.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn p3_crash_of_the_server_gives_no_attempt_to_two_workers() {
     // Nothing that is not waited for is written out before the crash.

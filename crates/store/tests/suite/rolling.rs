@@ -105,7 +105,7 @@ async fn compatible(url: &str) {
     let (store, worker) = older(url).await;
     let first = store.claim(claim(Some(worker))).await.unwrap().unwrap();
 
-    // A newer program migrates at once, and what runs goes on.
+    // A newer program migrates at once, and what runs continues.
     let settings = newer(NOW);
     let plan = migration_plan(url, &settings).await.unwrap();
     assert_eq!((plan.from, plan.to, plan.oldest), (NOW, NOW + 1, NOW));
@@ -165,7 +165,7 @@ async fn incompatible(url: &str) {
     let plan = migration_plan(url, &settings).await.unwrap();
     assert_eq!(plan.blocked_by[0].schema_version, NOW);
     let renewal = store.renew_worker(worker, 1).await.unwrap();
-    assert_eq!(renewal, WorkerRenewal::Renewed, "a plan asks nobody to end");
+    assert_eq!(renewal, WorkerRenewal::Renewed, "a plan asks no worker to end");
 
     // Asked to drain, the worker finishes what it runs, and claims nothing more.
     let plan = migrate(url, &settings, MigrationMode::Drain).await.unwrap();
@@ -272,7 +272,7 @@ async fn create_earlier(url: &str, version: i64) {
 async fn from_before(one: &str, other: &str) {
     create_earlier(one, 17).await;
     drop(windlass_store::open(one).await.unwrap());
-    // The worker goes on. The next migration that it cannot survive waits for it, too.
+    // The worker continues. The next migration that it cannot survive waits for it, too.
     let plan = migration_plan(one, &newer(NOW + 1)).await.unwrap();
     assert_eq!(plan.blocked_by[0].schema_version, 0);
     assert_eq!(plan.blocked_by[0].name, "m/7");
@@ -287,7 +287,7 @@ async fn from_before(one: &str, other: &str) {
 
 async fn at_the_same_time(url: &str) {
     drop(older(url).await);
-    // Many newer programs start together, as in a deployment, while an older worker goes on.
+    // Many newer programs start together, as in a deployment, while an older worker continues.
     let store = windlass_store::open(url).await.unwrap();
     let opened = futures::future::join_all((0..8).map(|_| open_all(url, newer(NOW))));
     let claims = async {

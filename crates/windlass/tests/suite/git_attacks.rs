@@ -159,7 +159,7 @@ fn large_push_arrives_and_broken_objects_do_not() {
 fn p16_git_of_the_server_uses_no_settings_of_anyone() {
     let team = Team::new();
     let bare = team.bare();
-    // Nobody can put such files there; if someone could, they would not be used.
+    // No push can put such files there; if one could, they would not be used.
     let hook = bare.join("hooks/pre-receive");
     let trap = team.harness.path("trap");
     let script = format!("#!/bin/sh\ntouch {trap:?}\n");
