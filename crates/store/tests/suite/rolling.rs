@@ -165,7 +165,11 @@ async fn incompatible(url: &str) {
     let plan = migration_plan(url, &settings).await.unwrap();
     assert_eq!(plan.blocked_by[0].schema_version, NOW);
     let renewal = store.renew_worker(worker, 1).await.unwrap();
-    assert_eq!(renewal, WorkerRenewal::Renewed, "a plan asks no worker to end");
+    assert_eq!(
+        renewal,
+        WorkerRenewal::Renewed,
+        "a plan asks no worker to end"
+    );
 
     // Asked to drain, the worker finishes what it runs, and claims nothing more.
     let plan = migrate(url, &settings, MigrationMode::Drain).await.unwrap();
