@@ -11,14 +11,12 @@ use windlass_core::{Capabilities, Error};
 use windlass_server::{AgentCard, AgentHealth};
 
 use super::app::App;
-use super::console::{GOOD, WARNING};
+use super::console::{Console, GOOD, WARNING};
 use super::exit::{CliError, Exit};
 use super::table::{self, Cell};
 use crate::config::{AgentConfig, Config};
 use crate::model_catalog::NOT_SERVED;
 
-/// What precedes the names of unused agents.
-pub(super) const NOT_READY: &str = "not installed or not set up";
 /// Maximum number of agents that are probed concurrently.
 const MAX_PARALLEL: usize = 4;
 
@@ -84,11 +82,8 @@ impl Agents {
         ];
         table::print(app.console, heading, &cells)?;
         if !other.is_empty() {
-            let names: Vec<&str> = other.iter().map(|row| row.name.as_str()).collect();
-            app.console
-                .line(&format!("{NOT_READY}: {}", names.join(", ")))?;
-            app.console
-                .line("`windlass agents --all` says what each is missing")?;
+            let names = other.iter().map(|row| row.name.as_str());
+            print_unused(app.console, &names.collect::<Vec<_>>())?;
         }
         Ok(Exit::Done)
     }
@@ -155,6 +150,20 @@ impl AgentRow {
             rest.into(),
         ]
     }
+}
+
+/// Names the agents that are neither configured nor ready.
+pub(super) fn print_unused(console: &Console, names: &[&str]) -> Result<(), CliError> {
+    let text = format!(
+        "not installed or not set up: {}; `windlass agents --all` says what each is missing",
+        names.join(", ")
+    );
+    let lines = match console.width() {
+        Some(width) => table::wrap(&text, width),
+        None => vec![text],
+    };
+    lines.iter().try_for_each(|line| console.line(line))?;
+    Ok(())
 }
 
 /// Probes the configured agents, the composites, and the backends that work without configuration.

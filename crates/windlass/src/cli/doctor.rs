@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use windlass_sandbox::{CommandSpec, Host, Mechanism, Profile, Sandbox};
 use windlass_tasks::Project;
 
-use super::agents::{self, Health, NOT_READY};
+use super::agents::{self, Health};
 use super::app::App;
 use super::console::{BAD, GOOD, WARNING};
 use super::exit::{CliError, Exit};
@@ -65,10 +65,7 @@ impl Doctor {
                 .filter_map(|check| check.unused_agent.as_deref())
                 .collect();
             if !names.is_empty() {
-                let names = names.join(", ");
-                app.console.line(&format!(
-                    "{NOT_READY}, and not needed: {names}; `windlass agents --all` says what each is missing"
-                ))?;
+                agents::print_unused(app.console, &names)?;
             }
         }
         let missing = checks

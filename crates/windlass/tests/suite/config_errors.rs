@@ -47,13 +47,13 @@ fn unknown_key_error_suggests_closest_key() {
             acp.agent_bin = 'x'
                 1:5: unknown key `acp.agent_bin`: did you mean `agents.acp.agent_binary`?
             zzz = 1
-                1:1: unknown key `zzz`: known keys here: agents, changes, commit, composites, default_agent, gateway, land, limits, model_list, notify, policy, prices, publish, review, routing, run, sandbox, server, spending, store, tasks, tests, worker, workspace
+                1:1: unknown key `zzz`: known keys here: agents, changes, commit, composites, default_agent, gateway, land, limits, model_list, notify, policy, prices, publish, review, routing, run, sandbox, server, spending, store, tasks, telemetry, tests, worker, workspace
             store.url.x = 1
                 1:7: `store.url` is a table, expected text
             agents.a.extra_env.A.B = '1'
                 1:20: `agents.a.extra_env.A` is a table, expected text (it may be empty)
             "\u001b[31mred" = 1
-                1:1: unknown key `"\u{1b}[31mred"`: known keys here: agents, changes, commit, composites, default_agent, gateway, land, limits, model_list, notify, policy, prices, publish, review, routing, run, sandbox, server, spending, store, tasks, tests, worker, workspace
+                1:1: unknown key `"\u{1b}[31mred"`: known keys here: agents, changes, commit, composites, default_agent, gateway, land, limits, model_list, notify, policy, prices, publish, review, routing, run, sandbox, server, spending, store, tasks, telemetry, tests, worker, workspace
         "#]],
     );
 }
@@ -226,7 +226,7 @@ fn oversized_input_is_one_line() {
         error: /home/repo/windlass.toml: not valid TOML: recursion limit
         error: /home/repo/windlass.toml:1:264: not valid TOML: cannot recurse further; max recursion depth met
         error: /home/repo/windlass.toml:1900:29: more than 1000 settings
-        error: /home/repo/windlass.toml:1:1: unknown key `"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…"`: known keys here: agents, changes, commit, composites, default_agent, gateway, land, limits, model_list, notify, policy, prices, publish, review, routing, run, sandbox, server, spending, store, tasks, tests, worker, workspace
+        error: /home/repo/windlass.toml:1:1: unknown key `"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…"`: known keys here: agents, changes, commit, composites, default_agent, gateway, land, limits, model_list, notify, policy, prices, publish, review, routing, run, sandbox, server, spending, store, tasks, telemetry, tests, worker, workspace
         error: /home/repo/windlass.toml: is larger than 1 MiB, which is too large for a configuration
     "#]].assert_eq(&answers.concat());
 }
@@ -285,7 +285,7 @@ fn invalid_variable_is_named() {
     expect![[r#"
         error: environment WINDLASS__AGENTS__CODEX__MODLE: unknown key `agents.codex.modle`: did you mean `agents.codex.model`?
         error: environment WINDLASS__STOR__URL: unknown key `stor`: did you mean `store`?
-        error: environment WINDLASS__: unknown key `""`: known keys here: agents, changes, commit, composites, default_agent, gateway, land, limits, model_list, notify, policy, prices, publish, review, routing, run, sandbox, server, spending, store, tasks, tests, worker, workspace
+        error: environment WINDLASS__: unknown key `""`: known keys here: agents, changes, commit, composites, default_agent, gateway, land, limits, model_list, notify, policy, prices, publish, review, routing, run, sandbox, server, spending, store, tasks, telemetry, tests, worker, workspace
         error: environment WINDLASS__AGENTS____MODEL: `agents.""` cannot name an agent: use 1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first
         error: environment WINDLASS__LIMITS__TURN_SECS: `limits.turn_secs` is text, expected whole seconds from 1 to 604800
         error: environment WINDLASS__LIMITS__TURN_SECS: `limits.turn_secs` is -5, expected whole seconds from 1 to 604800
