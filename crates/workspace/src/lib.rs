@@ -33,7 +33,7 @@ mod versions;
 pub use change::is_test_file;
 pub use clone::{AttemptClone, Clones, Prepared, Retention, readable_dirs};
 pub use error::{Error, Result};
-pub use git::head_commit;
+pub use git::{SAFE_SETTINGS, SAFE_VARIABLES, head_commit};
 pub use judge::{Judge, proposed_settings};
 pub use merge::{MergeOutcome, Merged};
 pub use nested::new_repositories;

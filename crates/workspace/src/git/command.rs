@@ -11,6 +11,7 @@ use windlass_sandbox::{
 };
 
 use super::known_objects::KnownObjects;
+use super::safe_settings::{SAFE_SETTINGS, SAFE_VARIABLES};
 use crate::error::{Error, Result};
 
 /// Time limit of one command: a checkout of a very large repository.
@@ -19,50 +20,21 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 /// Default limit of the retained output.
 const OUTPUT_BYTES: usize = 8 << 20;
 
-/// Settings that name a program, with harmless values. They precede every command.
+/// Further settings of every command.
 const SETTINGS: &[&str] = &[
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
     "core.untrackedCache=false",
-    "core.attributesFile=/dev/null",
-    "core.excludesFile=/dev/null",
-    "core.sshCommand=false",
-    "core.gitProxy=",
-    "core.askPass=",
     "core.alternateRefsCommand=",
-    "core.pager=cat",
-    "core.editor=false",
     "core.quotePath=false",
     "sequence.editor=false",
-    "credential.helper=",
     "commit.gpgSign=false",
-    "gpg.program=false",
     "gc.auto=0",
-    "maintenance.auto=false",
-    "protocol.allow=never",
     "submodule.recurse=false",
     "diff.ignoreSubmodules=all",
     "advice.addEmbeddedRepo=false",
 ];
 
-/// Variables for every command. The user's variables are not passed on: the environment starts
-/// empty.
-const VARIABLES: &[(&str, &str)] = &[
-    ("GIT_CONFIG_NOSYSTEM", "1"),
-    ("GIT_CONFIG_SYSTEM", "/dev/null"),
-    ("GIT_CONFIG_GLOBAL", "/dev/null"),
-    ("GIT_ATTR_NOSYSTEM", "1"),
-    ("GIT_TERMINAL_PROMPT", "0"),
-    ("GIT_ASKPASS", ""),
-    ("GIT_OPTIONAL_LOCKS", "0"),
-    ("GIT_LITERAL_PATHSPECS", "1"),
-    ("GIT_NO_LAZY_FETCH", "1"),
-    ("GIT_NO_REPLACE_OBJECTS", "1"),
-    ("GIT_ALLOW_PROTOCOL", ""),
-    ("GIT_PAGER", "cat"),
-    ("GIT_EDITOR", "false"),
-    ("LC_ALL", "C"),
-];
+/// Further variables of every command.
+const VARIABLES: &[(&str, &str)] = &[("GIT_OPTIONAL_LOCKS", "0"), ("GIT_LITERAL_PATHSPECS", "1")];
 
 /// The author of Windlass's commits, unless another one is configured.
 const NAME: &str = "Windlass";
@@ -148,10 +120,10 @@ impl Git {
                 spec.arg("-c").arg(script).arg("sh")
             }
         };
-        for setting in SETTINGS {
+        for setting in SAFE_SETTINGS.iter().chain(SETTINGS) {
             spec = spec.arg("-c").arg(*setting);
         }
-        for (name, value) in VARIABLES {
+        for (name, value) in SAFE_VARIABLES.iter().chain(VARIABLES) {
             spec = spec.env(name, value);
         }
         for role in ["AUTHOR", "COMMITTER"] {

@@ -4,7 +4,7 @@
 //! aliases, drivers for diff and merge, credential helpers. None of them may run because Windlass
 //! inspected the repository. Almost every command therefore works in a private git directory
 //! ([`private_dir`]), which shares the repository's objects and nothing else. Only refs are read
-//! and updated in the repository's own git directory, by commands that start nothing. [`command`]
+//! and updated in the repository's own git directory, by commands that start nothing. [`safe_settings`]
 //! disables the rest by name. In addition, git is sandboxed wherever it reads more than a private
 //! directory and objects.
 
@@ -13,6 +13,7 @@ mod known_objects;
 mod private_dir;
 mod refs;
 mod repository;
+mod safe_settings;
 mod small_file;
 pub(crate) mod stale_lock;
 
@@ -22,6 +23,7 @@ pub(crate) use private_dir::{PrivateGitDir, write};
 pub(crate) use refs::{check_branch, has_no_tags, is_hash};
 pub use repository::head_commit;
 pub(crate) use repository::{RefStatus, Repository};
+pub use safe_settings::{SAFE_SETTINGS, SAFE_VARIABLES};
 pub(crate) use small_file::small_file;
 
 /// The mode under which git stores another repository.

@@ -12,6 +12,7 @@ use windlass_sandbox::{Child, CommandSpec, ProcessLimits, Profile, Stdin};
 use windlass_server::{
     GitRequest, GitRequestBody, GitResponseBody, GitService, GitStep, HostOpsError,
 };
+use windlass_workspace::{SAFE_SETTINGS, SAFE_VARIABLES};
 
 use super::repository::{PushLock, ServedRepository};
 use super::{GitRepositories, internal};
@@ -24,25 +25,12 @@ const MESSAGE_BYTES: usize = 16 << 10;
 /// The maximum number of header lines of git's response.
 const MAX_HEADERS: usize = 50;
 
-/// Settings of every command. Some name a program, so that no file chooses one; some limit what one request costs.
+/// Further settings of every command, most of which limit what one request costs.
 const SETTINGS: &[&str] = &[
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.attributesFile=/dev/null",
-    "core.excludesFile=/dev/null",
-    "core.sshCommand=false",
-    "core.gitProxy=",
-    "core.askPass=",
-    "core.pager=cat",
-    "core.editor=false",
     // A push that was confirmed survives a loss of power.
     "core.fsync=committed",
     "core.fsyncMethod=batch",
-    "credential.helper=",
-    "gpg.program=false",
     "gc.autoDetach=false",
-    "maintenance.auto=false",
-    "protocol.allow=never",
     "pack.threads=2",
     "pack.windowMemory=256m",
     "http.receivepack=true",
@@ -56,28 +44,12 @@ const SETTINGS: &[&str] = &[
     "uploadpack.allowFilter=true",
 ];
 
-/// Variables of every command. The environment has nothing else.
-const VARIABLES: &[(&str, &str)] = &[
-    ("GIT_CONFIG_NOSYSTEM", "1"),
-    ("GIT_CONFIG_SYSTEM", "/dev/null"),
-    ("GIT_CONFIG_GLOBAL", "/dev/null"),
-    ("GIT_ATTR_NOSYSTEM", "1"),
-    ("GIT_TERMINAL_PROMPT", "0"),
-    ("GIT_ASKPASS", ""),
-    ("GIT_NO_LAZY_FETCH", "1"),
-    ("GIT_NO_REPLACE_OBJECTS", "1"),
-    ("GIT_ALLOW_PROTOCOL", ""),
-    ("GIT_PAGER", "cat"),
-    ("GIT_EDITOR", "false"),
-    ("LC_ALL", "C"),
-];
-
 /// Adds what all commands have in common.
 pub(super) fn with_settings(mut spec: CommandSpec) -> CommandSpec {
-    for setting in SETTINGS {
+    for setting in SAFE_SETTINGS.iter().chain(SETTINGS) {
         spec = spec.arg("-c").arg(*setting);
     }
-    for (name, value) in VARIABLES {
+    for (name, value) in SAFE_VARIABLES {
         spec = spec.env(name, value);
     }
     spec
