@@ -243,9 +243,10 @@ mod tests {
             "data: {\"a\": \"\\u0063\",\ndata:",
         ] {
             let json = r#"{"choices":[{"delta":{"content":"see canary-01"}}]}"#;
-            let json = match first.starts_with("data") {
-                true => json.replacen('{', "", 1),
-                false => format!("data: {json}"),
+            let json = if first.starts_with("data") {
+                json.replacen('{', "", 1)
+            } else {
+                format!("data: {json}")
             };
             let sent = masked(&[format!("{first}{json}\n\n"), frame("23456789!")]);
             let all = sent.concat();

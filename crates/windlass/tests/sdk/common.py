@@ -1,8 +1,9 @@
 """Shared by the scripts: the gateway's address and token, and checks.
 
-The gateway serves `model` (a scripted HTTP model with tools), `fast` (an alias of it), `echo` (an agent that accepts only
-text and returns it), `composer-cli` (a fake of Cursor's program), `talker` (an agent that gets tools in its prompt) and
-`composite/profile/pair` (a model that is always rate limited, with `echo` as its fallback).
+The gateway serves `model` (a scripted HTTP model with tools), `fast` (an alias of it), `limited` (the same model with an
+account of its own, which it may limit), `echo` (an agent that accepts only text and returns it), `composer-cli` (a fake of
+Cursor's program), `talker` (an agent that gets tools in its prompt) and `composite/profile/pair` (a model that is always rate
+limited, with `echo` as its fallback).
 """
 
 import json

@@ -33,7 +33,7 @@ for how in ask, stream:
     calls = how("model", "weather", tools=TOOLS).choices[0].message.tool_calls
     equal([json.loads(call.function.arguments) for call in calls], CITIES)
     fails(litellm.NotFoundError, lambda: how("ecko", "Hi!"))
-    fails(litellm.RateLimitError, lambda: how("model", "slow down"))
+    fails(litellm.RateLimitError, lambda: how("limited", "slow down"))
     fails(litellm.BadRequestError, lambda: how("echo", "Hi!", tools=TOOLS))
 schema = {"type": "json_schema", "json_schema": {"name": "thing", "schema": OBJECT, "strict": True}}
 equal(json.loads(ask("model", "object", response_format=schema).choices[0].message.content)["length"], 12)

@@ -119,6 +119,8 @@ fn config(store: &Path, models: &[RunningModel]) -> String {
     format!(
         "[agents.model]\nbackend = \"openai\"\nendpoint = \"{model}\"\nmodel = \"scripted\"\n\
          api_key_env = \"UPSTREAM_KEY\"\nmax_retries = 0\n\
+         [agents.limited]\nbackend = \"openai\"\nendpoint = \"{model}\"\nmodel = \"scripted\"\n\
+         api_key_env = \"LIMITED_KEY\"\nmax_retries = 0\n\
          [agents.busy]\nbackend = \"openai\"\nendpoint = \"{busy}\"\nmodel = \"scripted\"\n\
          api_key_env = \"UPSTREAM_KEY\"\nmax_retries = 0\n\
          [agents.echo]\nbackend = \"mock\"\n\
@@ -151,6 +153,7 @@ fn serve(dir: &Path) -> (Child, String) {
             format!("{}:/usr/local/bin:/usr/bin:/bin", fake_agent.display()),
         )
         .env("UPSTREAM_KEY", "canary-91bd")
+        .env("LIMITED_KEY", "canary-55ae")
         .env("TEST_KEY", "canary-3c07")
         .current_dir(dir.join("project"))
         .arg("--config")
