@@ -136,6 +136,8 @@ async fn p3_crash_of_the_server_gives_no_attempt_to_two_workers() {
     };
     // A claim of any task is one statement; that of a certain task is a transaction.
     for named in [false, true] {
+        // The connections of an earlier store ended with the server.
+        let store = windlass_store::open(&url).await.unwrap();
         let added = store.enqueue(vec![NewTask::new(project, "sell tea")]);
         let id = added.await.unwrap()[0].task.id;
         let wanted = named.then_some(id);
