@@ -28,7 +28,7 @@ equal(answer["length"], 12)
 equal(chat("model").invoke("weather").usage_metadata["output_tokens"], 40)
 fails(openai.AuthenticationError, lambda: chat("model").invoke("unauthorized"))
 fails(anthropic.AuthenticationError, lambda: messages("model").invoke("unauthorized"))
-fails(openai.RateLimitError, lambda: chat("model").invoke("slow down"))
+fails(openai.RateLimitError, lambda: chat("limited").invoke("slow down"))
 fails(openai.BadRequestError, lambda: chat("model", logprobs=True).invoke("plain"))
 fails(openai.BadRequestError, lambda: chat("model", n=2).invoke("plain"))
 embeddings = OpenAIEmbeddings(

@@ -31,5 +31,5 @@ assert "composite/profile/pair" in names, names
 assert "tools" in client.show("model").capabilities
 equal(fails(ollama.ResponseError, lambda: ask("ecko", "Hi!")).status_code, 404)
 equal(fails(ollama.ResponseError, lambda: ask("echo", "Hi!", tools=TOOLS)).status_code, 400)
-equal(fails(ollama.ResponseError, lambda: stream("model", "slow down")).status_code, 429)
+equal(fails(ollama.ResponseError, lambda: stream("limited", "slow down")).status_code, 429)
 print("ok")
