@@ -47,7 +47,7 @@ class Builder:
         self.machine = site.machines[name]
         self.home = f"{home}/people/{name}"
         self.files = self.machine.files / "people" / name
-        self.checkout = f"{self.home}/work/{name} shop"
+        self.checkout = f"{self.home}/projects/{name} shop"
         # More environment of its Windlass processes.
         self.variables = {}
         self.worker = None
@@ -135,8 +135,8 @@ class Site:
     def create_project(self):
         """Makes the project on one machine, registers it, and clones it on the other one with a server."""
         first, second = (self.builders[name] for name in SERVERS)
-        (first.files / "work" / f"{first.name} shop").mkdir(parents=True)
-        (first.files / "work" / f"{first.name} shop" / "README").write_text("A shop.\n")
+        (first.files / "projects" / f"{first.name} shop").mkdir(parents=True)
+        (first.files / "projects" / f"{first.name} shop" / "README").write_text("A shop.\n")
         for words in (
             ["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message=Begin"],
             ["remote", "add", "origin", self.remote.url], ["push", "--quiet", "--set-upstream", "origin", "main"],
