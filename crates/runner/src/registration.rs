@@ -45,8 +45,10 @@ impl Registration {
     pub(crate) fn renew(&self) -> BoxFuture<'static, Self> {
         let mut renewed = self.clone();
         Box::pin(async move {
-            let interval = renewed.runner.settings.heartbeat_interval();
-            renewed.runner.clock.sleep(interval).await;
+            let Runner {
+                clock, settings, ..
+            } = &*renewed.runner;
+            clock.sleep(settings.until_heartbeat(clock.elapsed())).await;
             match renewed.update().await {
                 Ok(()) => {}
                 Err(error) if error.is_outdated() => renewed.outdated = Some(error),

@@ -103,9 +103,40 @@ impl RunnerSettings {
         self.lease / 3
     }
 
+    /// Returns how long to wait for the next heartbeat at this time of the clock. All heartbeats of a process are due together:
+    /// the store writes them in one statement.
+    pub(crate) fn until_heartbeat(&self, elapsed: Duration) -> Duration {
+        let interval = self.heartbeat_interval();
+        let since = elapsed.as_nanos().checked_rem(interval.as_nanos());
+        let since = since.and_then(|nanos| u64::try_from(nanos).ok());
+        interval.saturating_sub(Duration::from_nanos(since.unwrap_or(0)))
+    }
+
     /// Returns how long after its last renewal the lease is certainly held. A sixth of the lease is reserved
     /// for stopping.
     pub fn safe_lease(&self) -> Duration {
         self.lease - self.lease / 6
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heartbeats_of_a_process_are_due_together() {
+        let settings = RunnerSettings {
+            lease: Duration::from_secs(30),
+            ..RunnerSettings::default()
+        };
+        let seconds = Duration::from_secs;
+        for (now, wait) in [(0, 10), (1, 9), (9, 1), (10, 10), (12_345, 5)] {
+            assert_eq!(settings.until_heartbeat(seconds(now)), seconds(wait));
+        }
+        let none = RunnerSettings {
+            lease: Duration::ZERO,
+            ..settings
+        };
+        assert_eq!(none.until_heartbeat(seconds(7)), Duration::ZERO);
     }
 }

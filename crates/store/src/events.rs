@@ -26,14 +26,18 @@ const ALLOCATE_SEQS: Sql =
 
 /// Allocates the next sequence numbers on PostgreSQL and writes the events under them, in one statement: all other writers of
 /// events wait from here to the end of the transaction. Listeners get the last number when it is committed, with what `$2` adds.
+///
+/// The transaction is on disk before a reader sees it, whatever it began with: after a crash of the server, readers on other
+/// machines ask for what follows the number that they saw, so no other event may get it.
 const APPEND: Sql = Sql {
     sqlite: "",
     postgres: "WITH numbered AS (UPDATE counter SET value = value + $1 WHERE name = 'event' \
-               RETURNING value, CAST(pg_notify('windlass', value || $2) AS TEXT) AS notified), \
+               RETURNING value, CAST(pg_notify('windlass', value || $2) AS TEXT) AS notified, \
+               set_config('synchronous_commit', 'on', true) AS durability), \
                logged AS (INSERT INTO event (seq, at, project_id, task_id, body) \
                SELECT numbered.value - $1 + new.number, $3, CAST(new.event->>0 AS BIGINT), CAST(new.event->>1 AS BIGINT), \
                new.event->>2 FROM numbered, json_array_elements(CAST($4 AS JSON)) WITH ORDINALITY AS new (event, number)) \
-               SELECT value, notified FROM numbered",
+               SELECT value, notified, durability FROM numbered",
 };
 
 const LAST: Sql = sql!("SELECT value FROM counter WHERE name = 'event'");

@@ -1,10 +1,11 @@
 //! Writes that can be merged into one statement, and their results.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use windlass_core::Usage;
 use windlass_tasks::{
-    AttemptRef, Claim, Claimed, Enqueued, NewTask, Outcome, Proof, StoreResult, Task,
+    AttemptRef, Claim, Claimed, Enqueued, LeaseStatus, NewTask, Outcome, Proof, StoreResult, Task,
 };
 
 use crate::sql::Row;
@@ -17,13 +18,17 @@ pub(crate) enum MergeInput {
     /// The claim of a worker, and the name of its machine.
     Claim(Claim, String),
     Complete(CompletedAttempt),
+    /// A heartbeat: the attempt, and how long its lease is.
+    Renew(AttemptRef, Duration),
 }
 
 impl MergeInput {
     /// Returns `true` if one statement can do both.
     pub(crate) fn merges_with(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Add(_), Self::Add(_)) | (Self::Complete(_), Self::Complete(_)) => true,
+            (Self::Add(_), Self::Add(_))
+            | (Self::Complete(_), Self::Complete(_))
+            | (Self::Renew(..), Self::Renew(..)) => true,
             (Self::Claim(one, at), Self::Claim(two, there)) => one == two && at == there,
             _ => false,
         }
@@ -36,6 +41,7 @@ pub(crate) enum MergeOutput {
     Added(Enqueued),
     Claimed(Option<Claimed>),
     Completed(Task),
+    Renewed(LeaseStatus),
 }
 
 /// What a job needs to be merged.

@@ -1,8 +1,8 @@
 //! Writes that PostgreSQL does in one statement, which is its own transaction.
 //!
 //! An operation needs several round trips to the server, and each takes longer than the work that it asks for. So
-//! the three most frequent writes also have a form that is one statement: adding a task, claiming a task and
-//! completing an attempt. Waiting writes of the same kind share the statement. It writes what the operation writes, and
+//! the most frequent writes also have a form that is one statement: adding a task, claiming a task, renewing a lease
+//! and completing an attempt. Waiting writes of the same kind share the statement. It writes what the operation writes, and
 //! does nothing for a write that needs more, for example if other tasks depend on the completed one: this then runs as an
 //! operation. SQLite has no round trips and runs operations only.
 //!
@@ -14,7 +14,7 @@ use windlass_tasks::StoreResult;
 
 use crate::connection::DbConnection;
 use crate::merge::{MergeInput, MergedResults};
-use crate::ops::{add_merged, claim, complete};
+use crate::ops::{add_merged, claim, complete, renew_merged};
 use crate::pools::{DatabasePools, Pools};
 use crate::write_job::{JobStage, WriteJob};
 use crate::writer::{self, BatchError, TRANSACTION_TIMEOUT, Writer};
@@ -107,12 +107,14 @@ async fn write(
     skew: i64,
     inputs: &[Arc<MergeInput>],
 ) -> StoreResult<MergedResults> {
-    let (mut tasks, mut claims, mut completed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut tasks, mut claims) = (Vec::new(), Vec::new());
+    let (mut renewals, mut completed) = (Vec::new(), Vec::new());
     for input in inputs {
         match &**input {
             MergeInput::Add(one) => tasks.extend(one.iter()),
             MergeInput::Claim(claim, machine) => claims.push((claim, machine.as_str())),
             MergeInput::Complete(attempt) => completed.push(attempt),
+            MergeInput::Renew(attempt, lease) => renewals.push((*attempt, *lease)),
         }
     }
     db.set_quiet(!claims.is_empty());
@@ -120,6 +122,8 @@ async fn write(
         claim::claim_merged(db, skew, *first, claims.len()).await
     } else if !completed.is_empty() {
         complete::complete_merged(db, skew, &completed).await
+    } else if !renewals.is_empty() {
+        renew_merged::renew_merged(db, skew, &renewals).await
     } else {
         add_merged::add_merged(db, skew, &tasks).await
     }

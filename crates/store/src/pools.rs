@@ -15,7 +15,8 @@ use crate::schema::Migrations;
 use crate::sql::{Row, Sql, decode_error};
 
 /// Begins a transaction, and returns the time and the oldest programs that may use the store. SQLite waits for the disk at
-/// its end with `FULL`, PostgreSQL with `on`. Otherwise its changes can be lost on power failure, but not on a process crash.
+/// its end with `FULL`, PostgreSQL with `on` and if it has events. Otherwise its changes can be lost on power failure, but not
+/// on a process crash.
 macro_rules! begin {
     ($sqlite:literal, $postgres:literal $(, $oldest:literal)?) => {
         Sql {

@@ -30,6 +30,22 @@ impl Sql {
     }
 }
 
+/// The first part of the `WITH` clause of a statement that is its own transaction: the database's time plus `$1`, and
+/// whether the transaction waits for the disk. A program that is too old for the store finds no time, and writes nothing.
+macro_rules! merged_clock {
+    ($synchronous:literal) => {
+        concat!(
+            "clock AS MATERIALIZED (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) + $1 AS now, ",
+            "set_config('synchronous_commit', '",
+            $synchronous,
+            "', true) ",
+            "WHERE NOT EXISTS (SELECT 1 FROM counter WHERE name = 'oldest_program' ",
+            "AND value > CAST(current_setting('windlass.schema_version') AS BIGINT)))"
+        )
+    };
+}
+pub(crate) use merged_clock;
+
 /// Builds a statement that PostgreSQL runs as its own transaction ([`merged_write`](crate::merged_write)) from the parts of its
 /// `WITH` clause. One of them is `changed`: the rows of the tasks that it wrote. The statement appends their events and
 /// returns the tasks. It returns when that is on disk: each of these writes is durable or gives out a fencing token.
@@ -41,11 +57,9 @@ macro_rules! merged_sql {
         $crate::sql::Sql {
             sqlite: "",
             postgres: concat!(
-                "WITH clock AS MATERIALIZED (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) + $1 AS now, ",
-                "set_config('synchronous_commit', 'on', true) ",
-                // A program that is too old for the store finds no clock, and writes nothing.
-                "WHERE NOT EXISTS (SELECT 1 FROM counter WHERE name = 'oldest_program' ",
-                "AND value > CAST(current_setting('windlass.schema_version') AS BIGINT))), ",
+                "WITH ",
+                $crate::sql::merged_clock!("on"),
+                ", ",
                 $($parts,)+
                 ", numbered AS (UPDATE counter SET value = value + (SELECT count(*) FROM changed) ",
                 "WHERE name = 'event' AND EXISTS (SELECT 1 FROM changed) ",

@@ -151,26 +151,11 @@ def events(history):
     missing = sorted(set(stored) - set(seen))
     if missing:
         yield f"a client missed {len(missing)} events, the first is {missing[0]}"
-    lost = forgotten(history)
-    for event, other in exchanged(history):
-        if event[0] not in lost:
-            yield f"event {event} was another one when a client saw it: {other}"
-
-
-def exchanged(history):
-    """Returns the stored events whose numbers a client saw on another event, each with that one."""
     known = {event[0]: event for event in history.seen}
-    return [(event, known[event[0]]) for event in history.stored if known.get(event[0], event) != event]
-
-
-def forgotten(history):
-    """Returns the numbers of messages that a client saw and that the database forgot when it crashed. No promise covers them,
-    because nothing waits for messages (docs/machines.md). A change of a task's status is never forgotten."""
-    if not any("database" in fault for fault in history.faults):
-        return set()
-    return {
-        event[0] for event, other in exchanged(history) if other[2] != "task_status" and other[1:3] != event[1:3]
-    }
+    for event in history.stored:
+        other = known.get(event[0], event)
+        if other != event:
+            yield f"event {event[0]} was another one when a client saw it: {other}"
 
 
 def takeovers(history):

@@ -55,14 +55,15 @@ impl<'a> Lease<'a> {
     /// Renews the lease until it is lost or cancellation is requested.
     pub(super) async fn renew_until_lost(&self) -> LeaseLoss {
         let settings = &self.runner.settings;
-        let mut wait = settings.heartbeat_interval();
+        let clock = &self.runner.clock;
+        let mut wait = settings.until_heartbeat(clock.elapsed());
         loop {
             self.wait_for_heartbeat(wait).await;
-            let sent = self.runner.clock.elapsed();
+            let sent = clock.elapsed();
             match self.renew().await {
                 Some(Ok(LeaseStatus::Held)) => {
                     *self.renewed.lock() = sent;
-                    wait = settings.heartbeat_interval();
+                    wait = settings.until_heartbeat(clock.elapsed());
                 }
                 Some(Ok(LeaseStatus::CancelRequested)) => return LeaseLoss::CancelRequested,
                 Some(Err(

@@ -28,11 +28,12 @@ impl<'a> LandingLease<'a> {
     /// Renews the lease until it is lost, or until it may have expired because the store did not answer.
     pub(super) async fn renew_until_lost(&self) {
         let settings = &self.runner.settings;
-        let mut wait = settings.heartbeat_interval();
+        let clock = &self.runner.clock;
+        let mut wait = settings.until_heartbeat(clock.elapsed());
         loop {
-            self.runner.clock.sleep(wait).await;
+            clock.sleep(wait).await;
             match self.renew().await {
-                Some(Ok(())) => wait = settings.heartbeat_interval(),
+                Some(Ok(())) => wait = settings.until_heartbeat(clock.elapsed()),
                 Some(Err(StoreError::LandingLost | StoreError::Outdated(_))) => return,
                 _ if self.remaining().is_zero() => return,
                 _ => wait = (settings.heartbeat_interval() / 4).min(self.remaining()),

@@ -230,6 +230,7 @@ cases![
     events::waiters_are_woken,
     promises::p1_accepted_tasks_are_stored,
     promises::p2_task_without_heartbeats_is_reclaimed,
+    promises::p3_heartbeats_that_arrive_together_have_their_own_results,
     promises::p3_superseded_attempt_changes_nothing,
     promises::p3_repeated_finish_is_idempotent,
     promises::p4_publish_intent_is_stored,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use windlass_core::Usage;
 use windlass_tasks::{
-    Broadcast, Correction, EventFilter, LeaseStatus, NewTask, ProjectId, Release, StoreError,
-    StoreResult, TaskFilter, TaskId, TaskStatus, TaskStore, TestCounts, TestResult, TestStatus,
+    AttemptRef, Broadcast, Correction, EventFilter, LeaseStatus, NewTask, ProjectId, Release,
+    StoreError, StoreResult, TaskFilter, TaskId, TaskStatus, TaskStore, TestCounts, TestResult,
+    TestStatus,
 };
 
 use super::{
@@ -41,6 +42,58 @@ pub(super) async fn p1_accepted_tasks_are_stored(on: StoreUnderTest) -> CaseResu
         .map(|task| task.id)
         .collect();
     same!(found, accepted);
+    Ok(())
+}
+
+/// The heartbeats of a process arrive together.
+pub(super) async fn p3_heartbeats_that_arrive_together_have_their_own_results(
+    on: StoreUnderTest,
+) -> CaseResult {
+    let project = project(&on.store).await?.id;
+    let mut attempts = Vec::new();
+    for name in ["lost", "cancelled", "held", "also held"] {
+        add(&on.store, NewTask::new(project, name)).await?;
+        attempts.push(claimed(&on.store).await?.attempt);
+        if name == "lost" {
+            on.pass(LEASE * 2);
+            on.other.reclaim_expired().await?;
+            attempts.push(claimed(&on.store).await?.attempt);
+        }
+    }
+    let [lost, again, cancelled, held, also] = attempts[..] else {
+        return fail_case("there are not five attempts");
+    };
+    on.other.cancel(cancelled.task).await?;
+    let unknown = AttemptRef {
+        task: TaskId::from(1_000_000),
+        number: 1,
+    };
+    on.pass(LEASE / 2);
+    let renew = |attempt| on.store.heartbeat(attempt, LEASE);
+    let (lost, again, cancelled, held, same, also, unknown) = futures::join!(
+        renew(lost),
+        renew(again),
+        renew(cancelled),
+        renew(held),
+        renew(held),
+        renew(also),
+        renew(unknown)
+    );
+    assert_superseded(lost)?;
+    check!(
+        matches!(unknown, Err(StoreError::NotFound { .. })),
+        "{unknown:?}"
+    );
+    same!(cancelled?, LeaseStatus::CancelRequested);
+    for renewed in [again, held, same, also] {
+        same!(renewed?, LeaseStatus::Held);
+    }
+    on.pass(LEASE * 2 / 3);
+    same!(
+        on.other.reclaim_expired().await?,
+        vec![],
+        "all were renewed"
+    );
     Ok(())
 }
 

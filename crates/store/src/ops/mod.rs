@@ -28,6 +28,7 @@ pub(crate) mod projects;
 pub(crate) mod pushes;
 pub(crate) mod reclaim;
 pub(crate) mod records;
+pub(crate) mod renew_merged;
 pub(crate) mod review_rules;
 pub(crate) mod reviews;
 pub(crate) mod schedules;

@@ -64,9 +64,21 @@ impl Leases for SqlStore {
 
     fn heartbeat(&self, attempt: AttemptRef, lease: Duration) -> StoreFuture<'_, LeaseStatus> {
         let options = relaxed(stages!("renewing a lease"));
-        self.write(options, move |db| {
-            Box::pin(attempts::heartbeat(db, attempt, lease))
-        })
+        let extras = WriteExtras {
+            undo: None,
+            merge: Some(Mergeable {
+                input: Arc::new(MergeInput::Renew(attempt, lease)),
+                output: |output| match output {
+                    MergeOutput::Renewed(status) => Some(status),
+                    _ => None,
+                },
+            }),
+        };
+        self.write_with(
+            options,
+            move |db| Box::pin(attempts::heartbeat(db, attempt, lease)),
+            extras,
+        )
     }
 
     fn release(&self, attempt: AttemptRef, release: Release) -> StoreFuture<'_, ()> {

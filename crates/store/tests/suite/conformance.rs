@@ -115,6 +115,7 @@ cases![
     waiters_are_woken,
     p1_accepted_tasks_are_stored,
     p2_task_without_heartbeats_is_reclaimed,
+    p3_heartbeats_that_arrive_together_have_their_own_results,
     p3_superseded_attempt_changes_nothing,
     p3_repeated_finish_is_idempotent,
     p4_publish_intent_is_stored,

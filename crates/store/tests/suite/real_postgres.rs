@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use windlass_tasks::{Claim, LeaseStatus, NewProject, NewTask, StoreError, TaskFilter};
+use windlass_tasks::{
+    Broadcast, Claim, EventFilter, LeaseStatus, NewApproval, NewProject, NewTask, ProjectId,
+    StoreError, TaskFilter,
+};
 
 use super::cluster::Cluster;
 
@@ -114,12 +117,11 @@ async fn p10_newer_schema_is_rejected() {
     assert!(error.contains("1000"), "{error}");
 }
 
-/// A worker on another machine continues after the crash, so no other one may get the number of its attempt.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn p3_crash_of_the_server_gives_no_attempt_to_two_workers() {
-    // Nothing that is not waited for is written out before the crash.
+/// Starts a server that has written out nothing that was not waited for when it crashes. Returns it with the URL of a store
+/// and a project in that.
+async fn forgetful_cluster(name: &str) -> (Cluster, String, ProjectId) {
     let settings = ["wal_writer_delay=10s", "wal_writer_flush_after=0"];
-    let cluster = Cluster::start("fencing", &settings);
+    let cluster = Cluster::start(name, &settings);
     let database = cluster.database().await;
     let url = cluster.url(&database);
     let store = windlass_store::open(&url).await.unwrap();
@@ -128,6 +130,13 @@ async fn p3_crash_of_the_server_gives_no_attempt_to_two_workers() {
         root: "/home/me/shop".into(),
     };
     let project = store.add_project(project).await.unwrap().id;
+    (cluster, url, project)
+}
+
+/// A worker on another machine continues after the crash, so no other one may get the number of its attempt.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn p3_crash_of_the_server_gives_no_attempt_to_two_workers() {
+    let (cluster, url, project) = forgetful_cluster("fencing").await;
     let claim = |worker: &str, task| Claim {
         worker: worker.to_owned(),
         task,
@@ -149,5 +158,49 @@ async fn p3_crash_of_the_server_gives_no_attempt_to_two_workers() {
         assert_eq!(second, None, "the first worker still has its attempt");
         let renewed = store.heartbeat(first.attempt, Duration::from_secs(60));
         assert_eq!(renewed.await.unwrap(), LeaseStatus::Held);
+    }
+}
+
+/// A reader on another machine asks for the events after the last one that it saw, so its number may not go to another one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn p14_crash_of_the_server_forgets_no_event_that_was_seen() {
+    let (cluster, url, project) = forgetful_cluster("events").await;
+    let store = windlass_store::open(&url).await.unwrap();
+    let added = store.enqueue(vec![NewTask::new(project, "sell tea")]);
+    added.await.unwrap();
+    let claim = Claim {
+        worker: "one".to_owned(),
+        lease: Duration::from_secs(60),
+        ..Claim::default()
+    };
+    let attempt = store.claim(claim).await.unwrap().unwrap().attempt;
+    // Nothing waits for a message or for a request until it is on disk, except for its event.
+    for kind in ["message", "request"] {
+        let store = windlass_store::open(&url).await.unwrap();
+        if kind == "message" {
+            let message = Broadcast::ActivityUpdate {
+                project_id: project,
+                activity_type: "note".to_owned(),
+                agent_id: "mock".to_owned(),
+                message: "tea is sold".to_owned(),
+                task_id: Some(attempt.task),
+            };
+            store.append_events(None, vec![message]).await.unwrap();
+        } else {
+            let request = NewApproval {
+                attempt,
+                agent: "mock".to_owned(),
+                tool: "shell".to_owned(),
+                input: serde_json::json!({ "command": "true" }),
+                options: Vec::new(),
+                deadline: None,
+            };
+            store.request_approval(request).await.unwrap();
+        }
+        let seen = store.events(EventFilter::default()).await.unwrap();
+        cluster.restart();
+        let store = windlass_store::open(&url).await.unwrap();
+        let known = store.events(EventFilter::default()).await.unwrap();
+        assert_eq!(known, seen, "{kind}");
     }
 }
