@@ -299,3 +299,24 @@ fn blocks_text(content: Value) -> Value {
         None => content,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_is_found_anywhere_in_a_line() {
+        for line in [
+            r#"{"type":"user"}"#,
+            r#" { "type" : "user", "message": {"type": "message"} }"#,
+            r#"{"message":{"type":"message"},"type":"user"}"#,
+            r#"{"\u0074ype":"us\u0065r"}"#,
+            r#"{"type":"us\u0065r"}"#,
+        ] {
+            assert_eq!(line_type(line).as_deref(), Some("user"), "{line}");
+        }
+        for line in ["", "{", "[]", r#"{"type":1}"#, r#"{"types":"user"}"#] {
+            assert_eq!(line_type(line), None, "{line}");
+        }
+    }
+}
