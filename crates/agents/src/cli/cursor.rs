@@ -3,7 +3,10 @@
 //! Written from the documented formats: the program is in no package registry, so it is not tested against a
 //! real one.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use windlass_core::{AgentEvent, AgentHandle, Capabilities, PermissionPolicy, Result, Usage};
 
@@ -73,23 +76,29 @@ pub struct CursorParser {
 }
 
 #[derive(Deserialize)]
-struct CursorLine {
-    #[serde(rename = "type")]
-    kind: String,
-    subtype: Option<String>,
-    session_id: Option<String>,
+struct CursorLine<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    subtype: Option<BorrowedText<'a>>,
+    #[serde(borrow)]
+    session_id: Option<BorrowedText<'a>>,
     message: Option<Message>,
     text: Option<String>,
     call_id: Option<String>,
     tool_call: Option<Map<String, Value>>,
-    timestamp_ms: Option<Value>,
-    model_call_id: Option<Value>,
+    timestamp_ms: Option<IgnoredAny>,
+    model_call_id: Option<IgnoredAny>,
     #[serde(default)]
     is_error: bool,
     result: Option<String>,
     duration_ms: Option<u64>,
     usage: Option<Tokens>,
 }
+
+/// A text without a copy, unless it has escapes. An `Option<Cow<str>>` would always be a copy.
+#[derive(Deserialize)]
+struct BorrowedText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[derive(Deserialize)]
 struct Message {
@@ -113,16 +122,16 @@ struct Tokens {
 
 impl Parser for CursorParser {
     fn parse_line(&mut self, line: &str) -> Parsed {
-        let Ok(parsed) = serde_json::from_str::<CursorLine>(line) else {
+        let Ok(parsed) = serde_json::from_str::<CursorLine<'_>>(line) else {
             if self.plain_lines.len() < MAX_PLAIN_BYTES && !line.starts_with('{') {
                 self.plain_lines.push_str(line.trim());
                 self.plain_lines.push('\n');
             }
             return Parsed::unparsed(line);
         };
-        match (parsed.kind.as_str(), parsed.subtype.as_deref()) {
+        match (&*parsed.kind, parsed.subtype()) {
             ("system", Some("init")) => Parsed {
-                session: parsed.session_id,
+                session: parsed.session_id.map(|id| id.0.into_owned()),
                 ..Parsed::default()
             },
             ("user", _) => Parsed::default(),
@@ -141,10 +150,16 @@ impl Parser for CursorParser {
     }
 }
 
+impl CursorLine<'_> {
+    fn subtype(&self) -> Option<&str> {
+        self.subtype.as_ref().map(|subtype| &*subtype.0)
+    }
+}
+
 impl CursorParser {
     /// Chunks of text have a timestamp. If there are any, a line without one, or with a call ID, repeats their
     /// text.
-    fn assistant(&mut self, line: CursorLine) -> Parsed {
+    fn assistant(&mut self, line: CursorLine<'_>) -> Parsed {
         let is_chunk = line.timestamp_ms.is_some() && line.model_call_id.is_none();
         let is_new = is_chunk || !self.chunked;
         self.chunked |= is_chunk;
@@ -158,7 +173,8 @@ impl CursorParser {
 }
 
 /// Parses a tool call. The key is the tool's name; there may be other keys.
-fn tool(line: CursorLine, raw: &str) -> Parsed {
+fn tool(line: CursorLine<'_>, raw: &str) -> Parsed {
+    let started = line.subtype() == Some("started");
     let (Some(id), Some(call)) = (line.call_id, line.tool_call) else {
         return Parsed::unparsed(raw);
     };
@@ -172,7 +188,7 @@ fn tool(line: CursorLine, raw: &str) -> Parsed {
         Some(name) => name.to_owned(),
         None => key.trim_end_matches("ToolCall").to_owned(),
     };
-    if line.subtype.as_deref() == Some("started") {
+    if started {
         let key = if body.get("args").is_some() {
             "args"
         } else {
@@ -203,9 +219,10 @@ fn tool(line: CursorLine, raw: &str) -> Parsed {
     })
 }
 
-fn result_event(line: CursorLine) -> AgentEvent {
+fn result_event(line: CursorLine<'_>) -> AgentEvent {
+    let failed = line.is_error || line.subtype() != Some("success");
     let text = line.result.unwrap_or_default();
-    if line.is_error || line.subtype.as_deref() != Some("success") {
+    if failed {
         return failure::error_event(None, &text);
     }
     AgentEvent::Result {

@@ -214,13 +214,15 @@ fn status_in(text: &str) -> Option<u16> {
     let mut words = text.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',' | '"'));
     let mut before = "";
     words.find_map(|word| {
+        let announcement = if word.is_empty() {
+            before
+        } else {
+            std::mem::replace(&mut before, word)
+        };
+        let status: u16 = word.trim_end_matches([':', '.']).parse().ok()?;
         let announced = ["status", "status:", "error:", "code:", "http"]
             .iter()
-            .any(|name| before.eq_ignore_ascii_case(name));
-        if !word.is_empty() {
-            before = word;
-        }
-        let status: u16 = word.trim_end_matches([':', '.']).parse().ok()?;
+            .any(|name| announcement.eq_ignore_ascii_case(name));
         (announced && (400..600).contains(&status)).then_some(status)
     })
 }

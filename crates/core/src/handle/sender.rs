@@ -11,6 +11,9 @@ use super::turn_end::TurnEnd;
 use crate::mask::MaskedStream;
 use crate::{BackendEvent, Clock, Masker, Timestamp};
 
+/// The maximum number of events that are ready and sent together.
+const MAX_BATCH: usize = 32;
+
 /// An event for the receiver, which knows the session and the turn.
 #[derive(Debug)]
 pub(super) struct SentEvent {
@@ -78,21 +81,24 @@ impl EventSender {
             .push(event, |event| sequencer.push(event, queue));
     }
 
+    /// Returns `true` if another event can be queued and sent without waiting for the reader.
+    pub(super) fn has_room(&self) -> bool {
+        self.queue.len() < self.sender.capacity().min(MAX_BATCH)
+    }
+
     /// Sends the queued events. Cancel-safe: events not yet sent stay in the queue.
     pub(super) async fn flush(&mut self) -> Result<(), TurnEnd> {
         while !self.queue.is_empty() {
-            let Ok(permit) = self.sender.reserve().await else {
+            let count = self.sender.capacity().clamp(1, self.queue.len());
+            let Ok(permits) = self.sender.reserve_many(count).await else {
                 return Err(TurnEnd::ReceiverDropped);
             };
-            let Some(event) = self.queue.pop_front() else {
-                break;
-            };
-            self.seq += 1;
-            permit.send(SentEvent {
-                seq: self.seq,
-                at: self.clock.now(),
-                event,
-            });
+            let at = self.clock.now();
+            for (permit, event) in permits.zip(self.queue.drain(..count)) {
+                self.seq += 1;
+                let seq = self.seq;
+                permit.send(SentEvent { seq, at, event });
+            }
         }
         Ok(())
     }

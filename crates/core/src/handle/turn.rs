@@ -96,21 +96,29 @@ impl TurnTask {
         stall: Option<Duration>,
     ) -> TurnEnd {
         loop {
-            // Send events left over from an interruption first. Time spent on a slow reader does not count as
-            // a stall.
-            if let Err(end) = out.flush().await {
+            // A stream that is always ready must not keep the turn from being cancelled.
+            tokio::task::coop::consume_budget().await;
+            if !out.has_room()
+                && let Err(end) = out.flush().await
+            {
                 return end;
             }
             let mut next = pin!(unwind::catch_async(stream.next()));
-            // An event that is ready needs no timer.
+            // Events that are ready need no timer and are sent together.
             let next = match futures::poll!(&mut next) {
                 Poll::Ready(next) => next,
-                Poll::Pending => tokio::select! {
-                    next = next => next,
-                    () = self.stalled(stall) => {
-                        return TurnEnd::TimedOut("waiting for the next event", stall.unwrap_or_default());
+                Poll::Pending => {
+                    // Time spent on a slow reader does not count as a stall.
+                    if let Err(end) = out.flush().await {
+                        return end;
                     }
-                },
+                    tokio::select! {
+                        next = next => next,
+                        () = self.stalled(stall) => {
+                            return TurnEnd::TimedOut("waiting for the next event", stall.unwrap_or_default());
+                        }
+                    }
+                }
             };
             match next {
                 Ok(Some(event)) if event.event.is_terminal() => {

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::json;
+use windlass_core::limits::EVENT_QUEUE;
 use windlass_core::{
     AgentEvent, AgentHandle, Capabilities, Error, ErrorCode, SessionId, SessionOptions, Timestamp,
     TurnLimits,
@@ -153,6 +154,31 @@ async fn p11_idle_reader_gets_every_number_and_the_terminal_event() {
         end = Some(envelope.event);
     }
     assert_ends_with(&[end.unwrap()], ErrorCode::Timeout, "5 s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn p12_backend_waits_for_an_idle_reader() {
+    let backend = Hostile::new(vec![text("x")], Then::Flood);
+    let seen = Arc::clone(&backend.seen);
+    let handle = AgentHandle::wrap(backend);
+    let turn = handle.prompt(&session(), "go").await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    // One event more than the queue holds waits for room.
+    assert_eq!(seen.events.load(Ordering::SeqCst), EVENT_QUEUE + 1);
+    drop(turn);
+}
+
+#[tokio::test]
+async fn flooding_turn_is_cancelled() {
+    let handle = AgentHandle::wrap(Hostile::new(vec![text("x")], Then::Flood));
+    let mut turn = handle.prompt(&session(), "go").await.unwrap();
+    turn.recv().await.unwrap();
+    handle.cancel(&session()).await.unwrap();
+    let mut end = None;
+    while let Some(event) = turn.recv().await {
+        end = Some(event);
+    }
+    assert_ends_with(&[end.unwrap()], ErrorCode::Cancelled, "cancelled");
 }
 
 #[tokio::test(start_paused = true)]

@@ -39,6 +39,8 @@ pub(crate) struct Hostile {
 pub(crate) struct Seen {
     pub(crate) cancels: AtomicUsize,
     pub(crate) dropped: AtomicUsize,
+    /// The events that were taken from the stream.
+    pub(crate) events: AtomicUsize,
 }
 
 impl Hostile {
@@ -100,7 +102,7 @@ impl AgentBackend for Hostile {
         let alive = CountDrop(Arc::clone(&self.seen));
         async move {
             let stream = ready_events(events).chain(rest).map(move |event| {
-                let _ = &alive;
+                alive.0.events.fetch_add(1, Ordering::SeqCst);
                 event
             });
             Ok(Box::pin(stream) as EventStream)

@@ -1,5 +1,7 @@
 //! Claude's stream-json, of which other agents use variants.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -21,15 +23,12 @@ pub struct StreamJson {
     emitted: bool,
 }
 
+/// A line of type `assistant` or `user`.
 #[derive(Deserialize)]
-struct StreamLine<'a> {
-    #[serde(rename = "type")]
-    kind: String,
+struct MessageLine<'a> {
     parent_tool_use_id: Option<String>,
     #[serde(borrow)]
-    message: Option<&'a RawValue>,
-    #[serde(borrow)]
-    event: Option<&'a RawValue>,
+    message: Message<'a>,
     error: Option<Value>,
     #[serde(default)]
     is_api_error_message: bool,
@@ -45,9 +44,9 @@ struct Message<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Block {
-    #[serde(rename = "type")]
-    kind: String,
+struct Block<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
     text: String,
     thinking: String,
     id: String,
@@ -58,10 +57,18 @@ struct Block {
     is_error: bool,
 }
 
+/// A line of type `stream_event`.
 #[derive(Deserialize)]
-struct Event {
-    #[serde(rename = "type")]
-    kind: String,
+struct EventLine<'a> {
+    parent_tool_use_id: Option<String>,
+    #[serde(borrow)]
+    event: Event<'a>,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
     delta: Option<Delta>,
     message: Option<Started>,
 }
@@ -101,18 +108,17 @@ impl StreamJson {
         }
     }
 
-    fn assistant(&mut self, line: &StreamLine<'_>, raw: &str) -> Parsed {
-        let Some((message, blocks)) = line.message.and_then(read_message) else {
-            return Parsed::unparsed(raw);
-        };
-        if let Some(parent) = &line.parent_tool_use_id {
-            return subagent_progress(parent, message.content);
+    fn assistant(&mut self, line: MessageLine<'_>) -> Option<Parsed> {
+        let message = line.message;
+        let blocks = read_blocks(message.content)?;
+        if let Some(parent) = line.parent_tool_use_id {
+            return Some(subagent_progress(parent, message.content));
         }
         let synthetic = message.model.as_deref() == Some("<synthetic>");
         let emitted = self.emitted && message.id.is_some() && message.id == self.streaming;
         let mut events = Vec::new();
         for block in blocks {
-            match block.kind.as_str() {
+            match &*block.kind {
                 "text" if synthetic || line.is_api_error_message => {
                     let code = line.error.as_ref().and_then(Value::as_str);
                     self.set_error(code, block.text);
@@ -130,7 +136,7 @@ impl StreamJson {
                 _ => {}
             }
         }
-        Parsed::events(events)
+        Some(Parsed::events(events))
     }
 
     /// Returns the part of a text that is an answer. An error in it is reported at the end of the turn.
@@ -151,17 +157,16 @@ impl StreamJson {
     }
 
     /// Only tool results are new; the rest repeats the agent's input.
-    fn user(&mut self, line: &StreamLine<'_>, raw: &str) -> Parsed {
-        let Some((message, blocks)) = line.message.and_then(read_message) else {
-            return Parsed::unparsed(raw);
-        };
-        if let Some(parent) = &line.parent_tool_use_id {
-            return subagent_progress(parent, message.content);
+    fn user(&mut self, line: MessageLine<'_>) -> Option<Parsed> {
+        let content = line.message.content;
+        let blocks = read_blocks(content)?;
+        if let Some(parent) = line.parent_tool_use_id {
+            return Some(subagent_progress(parent, content));
         }
         let results = blocks
             .into_iter()
             .filter(|block| block.kind == "tool_result");
-        Parsed::events(results.map(|block| {
+        let ends = results.map(|block| {
             let id = block.tool_use_id;
             let at = self.open_tools.iter().position(|(open, _)| *open == id);
             let name = at
@@ -174,23 +179,22 @@ impl StreamJson {
                 success: !block.is_error,
                 duration_ms: 0,
             }
-        }))
+        });
+        Some(Parsed::events(ends))
     }
 
-    fn on_stream_event(&mut self, line: &StreamLine<'_>, raw: &str) -> Parsed {
-        let Some(event) = line
-            .event
-            .and_then(|event| serde_json::from_str::<Event>(event.get()).ok())
-        else {
-            return Parsed::unparsed(raw);
-        };
-        match (event.kind.as_str(), event.delta) {
-            ("message_start", _) if line.parent_tool_use_id.is_none() => {
+    fn on_stream_event(&mut self, line: EventLine<'_>) -> Parsed {
+        if line.parent_tool_use_id.is_some() {
+            return Parsed::default();
+        }
+        let event = line.event;
+        match (&*event.kind, event.delta) {
+            ("message_start", _) => {
                 self.streaming = event.message.map(|message| message.id);
                 self.emitted = false;
                 Parsed::default()
             }
-            ("content_block_delta", Some(delta)) if line.parent_tool_use_id.is_none() => {
+            ("content_block_delta", Some(delta)) => {
                 let text = delta.text.map(AgentEvent::Text);
                 let chunk = text.or(delta.thinking.map(AgentEvent::Thought));
                 self.emitted |= chunk.is_some();
@@ -200,22 +204,21 @@ impl StreamJson {
             _ => Parsed::default(),
         }
     }
-}
 
-impl StreamJson {
     /// Parses a line. Returns `None` if it is of another kind.
     pub(super) fn parse_known(&mut self, line: &str) -> Option<Parsed> {
-        let parsed: StreamLine<'_> = serde_json::from_str(line).ok()?;
-        Some(match parsed.kind.as_str() {
-            "assistant" => self.assistant(&parsed, line),
-            "user" => self.user(&parsed, line),
-            "stream_event" => self.on_stream_event(&parsed, line),
-            "system" => serde_json::from_str::<SystemLine>(line).ok()?.parse(line),
-            "result" => serde_json::from_str::<ResultLine>(line)
-                .ok()?
-                .parse(&mut self.turn),
-            _ => return None,
-        })
+        match &*line_type(line)? {
+            "assistant" => self.assistant(serde_json::from_str(line).ok()?),
+            "user" => self.user(serde_json::from_str(line).ok()?),
+            "stream_event" => Some(self.on_stream_event(serde_json::from_str(line).ok()?)),
+            "system" => Some(serde_json::from_str::<SystemLine>(line).ok()?.parse(line)),
+            "result" => Some(
+                serde_json::from_str::<ResultLine>(line)
+                    .ok()?
+                    .parse(&mut self.turn),
+            ),
+            _ => None,
+        }
     }
 }
 
@@ -235,27 +238,49 @@ impl Parser for StreamJson {
     }
 }
 
-/// Parses a message and its blocks; plain text is one block.
-fn read_message(raw: &RawValue) -> Option<(Message<'_>, Vec<Block>)> {
-    let message: Message<'_> = serde_json::from_str(raw.get()).ok()?;
-    let content = message.content.get();
-    let blocks = if content.starts_with('[') {
-        serde_json::from_str(content).ok()?
-    } else {
-        vec![Block {
-            kind: "text".to_owned(),
-            text: serde_json::from_str(content).ok()?,
-            ..Block::default()
-        }]
-    };
-    Some((message, blocks))
+/// Returns the type of a line. Most lines start with it; otherwise the whole line is searched.
+fn line_type(line: &str) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct TypedLine<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: Cow<'a, str>,
+    }
+
+    if let Some(kind) = first_type(line) {
+        return Some(Cow::Borrowed(kind));
+    }
+    let line: TypedLine<'_> = serde_json::from_str(line).ok()?;
+    Some(line.kind)
+}
+
+/// Returns the type of a line that starts with it.
+fn first_type(line: &str) -> Option<&str> {
+    let rest = line.trim_ascii_start().strip_prefix('{')?;
+    let rest = rest.trim_ascii_start().strip_prefix("\"type\"")?;
+    let rest = rest.trim_ascii_start().strip_prefix(':')?;
+    let rest = rest.trim_ascii_start().strip_prefix('"')?;
+    let (kind, _) = rest.split_once('"')?;
+    (!kind.contains('\\')).then_some(kind)
+}
+
+/// Parses the content of a message; plain text is one block.
+fn read_blocks(content: &RawValue) -> Option<Vec<Block<'_>>> {
+    let content = content.get();
+    if content.starts_with('[') {
+        return serde_json::from_str(content).ok();
+    }
+    Some(vec![Block {
+        kind: Cow::Borrowed("text"),
+        text: serde_json::from_str(content).ok()?,
+        ..Block::default()
+    }])
 }
 
 /// Reports a subagent's output as progress of the tool that started it, not as an answer.
-fn subagent_progress(parent: &str, content: &RawValue) -> Parsed {
+fn subagent_progress(parent: String, content: &RawValue) -> Parsed {
     let content: Value = serde_json::from_str(content.get()).unwrap_or_default();
     Parsed::event(AgentEvent::ToolProgress {
-        id: parent.to_owned(),
+        id: parent,
         update: json!({ "content": content }),
     })
 }
@@ -272,5 +297,26 @@ fn blocks_text(content: Value) -> Value {
     match texts {
         Some(texts) => Value::from(texts.join("\n")),
         None => content,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_is_found_anywhere_in_a_line() {
+        for line in [
+            r#"{"type":"user"}"#,
+            r#" { "type" : "user", "message": {"type": "message"} }"#,
+            r#"{"message":{"type":"message"},"type":"user"}"#,
+            r#"{"\u0074ype":"us\u0065r"}"#,
+            r#"{"type":"us\u0065r"}"#,
+        ] {
+            assert_eq!(line_type(line).as_deref(), Some("user"), "{line}");
+        }
+        for line in ["", "{", "[]", r#"{"type":1}"#, r#"{"types":"user"}"#] {
+            assert_eq!(line_type(line), None, "{line}");
+        }
     }
 }
