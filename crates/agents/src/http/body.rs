@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use futures::FutureExt;
 use reqwest::header::CONTENT_TYPE;
 use windlass_core::Clock;
 use windlass_wire::{ErrorKind, ModelError};
 
 use super::limits::{HttpLimits, idle_timeout_error};
+
+/// The size from which a read takes no further chunk.
+const MAX_READ_BYTES: usize = 16 << 10;
 
 /// The body of a successful response, read in chunks.
 #[derive(Debug)]
@@ -16,6 +20,8 @@ pub struct ResponseBody {
     clock: Arc<dyn Clock>,
     limits: HttpLimits,
     read: u64,
+    /// The end or the error that follows the bytes that were returned last.
+    end: Option<Result<Option<Bytes>, ModelError>>,
 }
 
 impl ResponseBody {
@@ -29,6 +35,7 @@ impl ResponseBody {
             clock,
             limits,
             read: 0,
+            end: None,
         }
     }
 
@@ -41,13 +48,47 @@ impl ResponseBody {
             .starts_with("application/json")
     }
 
-    /// Returns the next chunk, or `None` at the end of the body.
+    /// Returns the next bytes, or `None` at the end of the body. Chunks that have already arrived are returned together: what
+    /// is done with them costs as much for one as for all.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, ModelError> {
+        if let Some(end) = self.end.take() {
+            return end;
+        }
         let limit = self.limits.idle_timeout;
         let chunk = tokio::select! {
+            biased;
             chunk = self.response.chunk() => chunk,
             () = self.clock.sleep(limit) => return Err(idle_timeout_error("the rest of the response", limit)),
         };
+        let Some(mut bytes) = self.count(chunk)? else {
+            return Ok(None);
+        };
+        while bytes.len() < MAX_READ_BYTES {
+            // The connection has a task of its own, which passes on one chunk at a time.
+            tokio::task::yield_now().await;
+            let Some(chunk) = self.response.chunk().now_or_never() else {
+                break;
+            };
+            match self.count(chunk) {
+                Ok(Some(chunk)) => {
+                    let mut joined = BytesMut::from(bytes);
+                    joined.extend_from_slice(&chunk);
+                    bytes = joined.freeze();
+                }
+                end => {
+                    self.end = Some(end);
+                    break;
+                }
+            }
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Counts the bytes of a chunk, and fails if there are too many.
+    fn count(
+        &mut self,
+        chunk: reqwest::Result<Option<Bytes>>,
+    ) -> Result<Option<Bytes>, ModelError> {
         let chunk = chunk.map_err(|_| {
             ModelError::new(
                 ErrorKind::Interrupted,

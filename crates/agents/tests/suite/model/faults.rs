@@ -258,3 +258,36 @@ async fn p12_oversized_response_is_an_error() {
     let error = response.unwrap().read_all().await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::TooLarge, "{error}");
 }
+
+#[tokio::test]
+async fn error_of_a_body_follows_the_bytes_before_it() {
+    let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    let chunks = "2\r\nab\r\n2\r\ncd\r\n2\r\nef\r\n";
+    for (end, is_complete) in [("0\r\n\r\n", true), ("", false)] {
+        let server = CannedServer::start(vec![format!("{head}{chunks}{end}")]).await;
+        let client = Client::new(
+            BaseUrl::parse(server.url()).unwrap(),
+            ApiKey::default(),
+            HttpLimits::default(),
+            Arc::new(SystemClock::new()),
+        );
+        let response = client.unwrap().post(Dialect::Chat, "/v1/chat", "{}").await;
+        let mut body = response.unwrap();
+        let mut received = Vec::new();
+        let last = loop {
+            match body.chunk().await {
+                Ok(Some(bytes)) => received.extend_from_slice(&bytes),
+                last => break last,
+            }
+        };
+        assert_eq!(received, b"abcdef");
+        match last {
+            Ok(None) => assert!(is_complete, "an interrupted body has ended"),
+            Ok(Some(_)) => unreachable!(),
+            Err(error) => {
+                assert_eq!(error.kind, ErrorKind::Interrupted);
+                assert!(!is_complete, "{error}");
+            }
+        }
+    }
+}
