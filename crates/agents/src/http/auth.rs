@@ -57,9 +57,12 @@ impl ApiKey {
     /// Returns the bytes without the key, or `None` if they do not contain it.
     pub fn redact_bytes(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let secret = self.0.as_ref()?.expose_secret();
-        let text = String::from_utf8_lossy(bytes);
-        let is_found = secret.len() >= MIN_SECRET_CHARS && text.contains(secret);
-        is_found.then(|| text.replace(secret, "[key]").into_bytes())
+        let is_found = secret.len() >= MIN_SECRET_CHARS
+            && memchr::memmem::find(bytes, secret.as_bytes()).is_some();
+        is_found.then(|| {
+            let text = String::from_utf8_lossy(bytes);
+            text.replace(secret, "[key]").into_bytes()
+        })
     }
 
     /// Replaces the key in `text`, because a provider may echo it.
