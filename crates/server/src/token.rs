@@ -10,6 +10,7 @@ use windlass_core::{ExposeSecret, SecretString};
 
 /// The maximum length of a token or a cookie.
 const MAX_BYTES: usize = 256;
+const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
 /// The start of a token in the store, by which people and programs recognize one.
 const PREFIX: &str = "wl_";
 
@@ -55,10 +56,9 @@ impl Token {
         Ok((SecretString::from(text), hash))
     }
 
-    /// Returns `true` if this is the token.
-    pub(crate) fn matches(&self, given: &str) -> bool {
-        secret_hash(given)
-            .is_some_and(|given| bool::from(given.as_bytes().ct_eq(self.hash.as_bytes())))
+    /// Returns `true` if this is the hash of the token.
+    pub(crate) fn has_hash(&self, hash: &str) -> bool {
+        hash.as_bytes().ct_eq(self.hash.as_bytes()).into()
     }
 
     /// Returns the SHA-256 of the token.
@@ -77,7 +77,10 @@ fn hash(text: &str) -> String {
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits
+        .map(|digit| char::from(HEX_DIGITS[usize::from(digit)]))
+        .collect()
 }
 
 #[cfg(test)]
@@ -90,13 +93,18 @@ mod tests {
         let token = Token::new(&text);
         let text = text.expose_secret();
         assert_eq!(text.len(), 64);
-        assert!(token.matches(text));
+        let matches =
+            |token: &Token, text: &str| secret_hash(text).is_some_and(|hash| token.has_hash(&hash));
+        assert!(matches(&token, text));
         for other in ["", &text[1..], token.hash(), "' OR 1=1", &text.repeat(1000)] {
-            assert!(!token.matches(other), "{other}");
+            assert!(!matches(&token, other), "{other}");
         }
         assert!(!format!("{token:?}").contains(text));
         assert_ne!(Token::generate().unwrap().expose_secret(), text);
-        assert!(!Token::new(&SecretString::from(String::new())).matches(""));
+        assert!(!matches(
+            &Token::new(&SecretString::from(String::new())),
+            ""
+        ));
     }
 
     #[test]

@@ -53,10 +53,10 @@ impl Authenticator {
 
     /// Returns the caller with this token.
     pub(crate) async fn by_token(&self, given: &str) -> StoreResult<Option<Caller>> {
-        if self.server_token.matches(given) {
-            return Ok(Some(Caller::owner(Credential::ServerToken)));
-        }
         match secret_hash(given) {
+            Some(hash) if self.server_token.has_hash(&hash) => {
+                Ok(Some(Caller::owner(Credential::ServerToken)))
+            }
             Some(hash) => self.find(Credential::Token { hash }).await,
             None => Ok(None),
         }
