@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use futures::future::BoxFuture;
 use serde::Deserialize;
@@ -65,6 +66,8 @@ pub struct ModelRoute {
     pub own_login: bool,
     /// The work that the agent does.
     pub work: WorkLabel,
+    /// The name of the account, once the bridge has found it. Routes that differ only in their work share it.
+    pub account: Arc<OnceLock<String>>,
 }
 
 /// The address and the tokens that an agent gets instead of its provider's.

@@ -12,7 +12,7 @@ use crate::admission::admit;
 use crate::meter::{Meter, MeteredCall};
 use crate::metered_body::nothing_reported;
 use crate::request_facts::RequestFacts;
-use crate::route::{ProviderRoute, labels};
+use crate::route::{account_of, labels};
 
 /// A call of this program.
 pub(crate) struct OwnCall {
@@ -28,12 +28,13 @@ pub(crate) async fn begin(
     route: ModelRoute,
     request: OwnRequest,
 ) -> Result<OwnCall, ModelError> {
-    let max_calls = route.max_calls;
-    let keys = route.keys.into_iter().map(|key| (key.clone(), Some(key)));
-    let labels = labels(route.agent, route.work);
-    let (route, _) = ProviderRoute::new(&route.upstream, keys.collect(), labels)
+    let account = account_of(&route)
         .map_err(|problem| ModelError::new(ErrorKind::InvalidRequest, problem))?;
-    let labels = route.labels;
+    let max_calls = route.max_calls;
+    let labels = CallLabels {
+        account,
+        ..labels(route.agent, route.work)
+    };
     let facts = RequestFacts {
         dialect: Some(request.dialect),
         model: Some(request.model),

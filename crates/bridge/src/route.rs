@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 use sha2::{Digest, Sha256};
+use windlass_agents::bridge::ModelRoute;
 use windlass_agents::http::BaseUrl;
 use windlass_core::{ExposeSecret, SecretString, WorkLabel};
 use windlass_tasks::{CallLabels, ProjectId, TaskId};
@@ -40,7 +41,10 @@ impl ProviderRoute {
         let path = url.path().trim_end_matches('/').to_owned();
         // Some agents add the version themselves.
         let base = path.strip_suffix("/v1").unwrap_or(&path).to_owned();
-        let account = account(&url.origin(), &keys);
+        let account = account(
+            &url.origin(),
+            keys.first().and_then(|(_, key)| key.as_ref()),
+        );
         let route = Self {
             origin: url.origin(),
             base,
@@ -63,11 +67,11 @@ impl ProviderRoute {
         let Some((token, _)) = self.keys.first() else {
             return;
         };
-        let keys = vec![(token.clone(), Some(key))];
         let labels = CallLabels {
-            account: account(&self.origin, &keys),
+            account: account(&self.origin, Some(&key)),
             ..self.labels.clone()
         };
+        let keys = vec![(token.clone(), Some(key))];
         self.others.push(Self {
             origin: self.origin.clone(),
             base: self.base.clone(),
@@ -107,10 +111,20 @@ pub(crate) fn labels(agent: String, work: WorkLabel) -> CallLabels {
     }
 }
 
+/// Returns the name of the account of a route. Fails if the address of the provider is not valid.
+pub(crate) fn account_of(route: &ModelRoute) -> Result<String, String> {
+    if let Some(known) = route.account.get() {
+        return Ok(known.clone());
+    }
+    let origin = BaseUrl::parse(&route.upstream)?.origin();
+    let name = || account(&origin, route.keys.first());
+    Ok(route.account.get_or_init(name).clone())
+}
+
 /// Returns the name of the account: the host, with a port that is not the usual one, and a mark that differs between keys.
-fn account(origin: &str, keys: &[(SecretString, Option<SecretString>)]) -> String {
+fn account(origin: &str, key: Option<&SecretString>) -> String {
     let host = origin.split_once("://").map_or(origin, |(_, host)| host);
-    let Some(key) = keys.first().and_then(|(_, key)| key.as_ref()) else {
+    let Some(key) = key else {
         return host.to_owned();
     };
     let digest = Sha256::digest(key.expose_secret());

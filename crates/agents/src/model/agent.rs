@@ -93,6 +93,7 @@ impl ModelAgent {
                 toolbox,
                 sessions: ModelSessions::default(),
                 windows: Arc::new(DetectedWindows::default()),
+                account: Arc::default(),
                 missing_key,
             }),
         })

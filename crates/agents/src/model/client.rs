@@ -24,9 +24,9 @@ const WHOLE_RESPONSE_FACTOR: u32 = 5;
 /// A client of one model API in one dialect.
 #[derive(Debug)]
 pub(super) struct ModelClient {
-    http: Client,
+    http: Arc<Client>,
     /// A client for whole responses, with a longer idle timeout.
-    whole_http: Client,
+    whole_http: Arc<Client>,
     dialect: Dialect,
     /// Counts the calls, if they are counted.
     counter: Option<CallCounter>,
@@ -54,8 +54,8 @@ impl ModelClient {
     pub(super) fn new(http: Client, dialect: Dialect, streams: bool) -> Self {
         let factor = if streams { WHOLE_RESPONSE_FACTOR } else { 1 };
         Self {
-            whole_http: http.with_longer_wait(factor),
-            http,
+            whole_http: Arc::new(http.with_longer_wait(factor)),
+            http: Arc::new(http),
             dialect,
             counter: None,
             _lease: None,
@@ -65,8 +65,8 @@ impl ModelClient {
     /// Returns the same client, which counts its calls.
     pub(super) fn counted(&self, counter: CallCounter) -> Self {
         Self {
-            http: self.http.clone(),
-            whole_http: self.whole_http.clone(),
+            http: Arc::clone(&self.http),
+            whole_http: Arc::clone(&self.whole_http),
             dialect: self.dialect,
             counter: Some(counter),
             _lease: None,
@@ -77,7 +77,7 @@ impl ModelClient {
     pub(super) fn through(&self, access: BridgedAccess) -> Option<Self> {
         let address = BaseUrl::parse(&access.url).ok()?;
         let key = ApiKey::new(access.tokens.into_iter().next());
-        let http = |client: &Client| client.at(address.clone(), key.clone()).ok();
+        let http = |client: &Client| client.at(address.clone(), key.clone()).ok().map(Arc::new);
         Some(Self {
             http: http(&self.http)?,
             whole_http: http(&self.whole_http)?,

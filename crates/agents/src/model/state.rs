@@ -1,6 +1,6 @@
 //! The state that all turns of one agent share.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use windlass_core::{
     Clock, Error, ErrorCode, PermissionPolicy, PermissionRule, Result, SessionOptions, Toolbox,
@@ -29,6 +29,8 @@ pub(super) struct ModelState {
     pub(super) toolbox: Arc<dyn Toolbox>,
     pub(super) sessions: ModelSessions,
     pub(super) windows: Arc<DetectedWindows>,
+    /// The name of the account that the calls use, once it is known.
+    pub(super) account: Arc<OnceLock<String>>,
     /// The environment variable of the key, if it is not set.
     pub(super) missing_key: Option<String>,
 }
@@ -45,6 +47,7 @@ impl ModelState {
             toolbox: Arc::clone(&self.toolbox),
             sessions: ModelSessions::default(),
             windows: Arc::clone(&self.windows),
+            account: Arc::clone(&self.account),
             missing_key: self.missing_key.clone(),
         }
     }
@@ -69,6 +72,7 @@ impl ModelState {
                     person: work.person.clone().or_else(|| self.context.user()),
                     ..work.clone()
                 },
+                account: Arc::clone(&self.account),
                 ..ModelRoute::default()
             },
         };

@@ -78,6 +78,7 @@ impl ModelAccess {
                 person: work.person.clone().or_else(|| context.user()),
                 ..work.clone()
             },
+            ..ModelRoute::default()
         })?;
         let token = opened.tokens.first().cloned();
         if access.keys.is_empty() {
