@@ -15,7 +15,7 @@ use crate::config::{self, AgentConfig, CompositeSettings, Config};
 use crate::registry;
 
 /// Maximum number of cached agents. A client can request any agent with any model, and so any number of names.
-const MAX_CACHED: usize = 256;
+pub(crate) const MAX_CACHED: usize = 256;
 
 /// The agents that this program can use.
 #[derive(Debug, Clone)]

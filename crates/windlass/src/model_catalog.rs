@@ -1,13 +1,15 @@
 //! The models that the gateway serves: every agent, every alias of `model_list` and every composite.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use windlass_agents::model::completion_model;
 use windlass_core::{Error, registry};
 use windlass_gateway::{ModelCatalog, ModelInfo, ModelInfoKind, ModelLookupError, ServedModel};
 use windlass_runner::AgentResolver;
 
-use crate::agent_catalog::AgentCatalog;
+use crate::agent_catalog::{AgentCatalog, MAX_CACHED};
 use crate::config::Config;
 
 /// Backends that are not served as agents unless they are configured: `direct` is the older name of `claude`;
@@ -19,11 +21,18 @@ pub(crate) const NOT_SERVED: [&str; 3] = ["acp", "direct", "replay"];
 pub(crate) struct ConfiguredModels {
     agents: AgentCatalog,
     config: Arc<Config>,
+    /// The models that were requested, by name. A configuration never changes.
+    found: Arc<Mutex<BTreeMap<String, ServedModel>>>,
 }
 
 impl ConfiguredModels {
     pub(crate) fn new(agents: AgentCatalog, config: Arc<Config>) -> Self {
-        Self { agents, config }
+        let found = Arc::default();
+        Self {
+            agents,
+            config,
+            found,
+        }
     }
 
     /// Returns the known name that is closest to an unknown one.
@@ -32,6 +41,33 @@ impl ConfiguredModels {
         let known = cards.iter().map(|card| card.id.as_str());
         let nearest = registry::closest(name, known);
         nearest.map(str::to_owned).into_iter().collect()
+    }
+
+    /// Finds the agent behind a name, and opens it.
+    fn open(&self, name: &str) -> Result<ServedModel, ModelLookupError> {
+        let agent = self
+            .agents
+            .find(Some(name))
+            .map_err(|_| ModelLookupError::Unknown {
+                name: name.to_owned(),
+                near: self.suggestions(name),
+            })?;
+        let opened = self.agents.resolve(Some(name), Default::default());
+        let handle = opened.map_err(|error: Error| ModelLookupError::Unavailable {
+            name: name.to_owned(),
+            problem: error.to_string(),
+        })?;
+        let alias = self.config.model_list.get(name);
+        Ok(ServedModel {
+            name: agent.name,
+            native: completion_model(&handle),
+            agent: handle,
+            // A model in the name is already set in the agent; the session repeats it.
+            model: agent.model,
+            dir: alias.and_then(|alias| alias.folder.clone()),
+            may_write: alias.is_some_and(|alias| alias.may_write),
+            transcript_tools: alias.is_some_and(|alias| alias.transcript_tools),
+        })
     }
 }
 
@@ -61,28 +97,14 @@ impl ModelCatalog for ConfiguredModels {
     }
 
     fn find(&self, name: &str) -> Result<ServedModel, ModelLookupError> {
-        let agent = self
-            .agents
-            .find(Some(name))
-            .map_err(|_| ModelLookupError::Unknown {
-                name: name.to_owned(),
-                near: self.suggestions(name),
-            })?;
-        let opened = self.agents.resolve(Some(name), Default::default());
-        let handle = opened.map_err(|error: Error| ModelLookupError::Unavailable {
-            name: name.to_owned(),
-            problem: error.to_string(),
-        })?;
-        let alias = self.config.model_list.get(name);
-        Ok(ServedModel {
-            name: agent.name,
-            native: completion_model(&handle),
-            agent: handle,
-            // A model in the name is already set in the agent; the session repeats it.
-            model: agent.model,
-            dir: alias.and_then(|alias| alias.folder.clone()),
-            may_write: alias.is_some_and(|alias| alias.may_write),
-            transcript_tools: alias.is_some_and(|alias| alias.transcript_tools),
-        })
+        if let Some(served) = self.found.lock().get(name) {
+            return Ok(served.clone());
+        }
+        let served = self.open(name)?;
+        let mut found = self.found.lock();
+        if found.len() < MAX_CACHED {
+            found.insert(name.to_owned(), served.clone());
+        }
+        Ok(served)
     }
 }
