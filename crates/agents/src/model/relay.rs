@@ -66,7 +66,7 @@ struct ResponseRelay {
 enum OpenResponse {
     /// One document, whole.
     Document(Bytes),
-    Stream(ResponseBody),
+    Stream(Box<ResponseBody>),
 }
 
 impl ResponseRelay {
@@ -81,7 +81,7 @@ impl ResponseRelay {
             Ok(OpenResponse::Stream(body)) => {
                 let frames = RelayedStream {
                     relay: self,
-                    body,
+                    body: *body,
                     frames: Some(frames),
                 };
                 Ok(stream::unfold(frames, RelayedStream::next).boxed())
@@ -102,7 +102,7 @@ impl ResponseRelay {
         // For Ollama one document is a stream of one frame.
         if request.stream && (!body.is_json() || dialect == Dialect::Ollama) {
             self.record.set_started();
-            return Ok(OpenResponse::Stream(body));
+            return Ok(OpenResponse::Stream(Box::new(body)));
         }
         let document = body.read_all().await?;
         let events = dialect.parse_response(&document)?;
