@@ -65,7 +65,7 @@ def windlass(bench, upstream, name="gateway", wrapper=()):
         [*wrapper, program, "--config", config, "serve", "--listen", "127.0.0.1:0", "--no-worker"],
         core=GATEWAY_CORE,
         cwd=project,
-        env=bench.environment(UPSTREAM_KEY="scripted"),
+        env=bench.environment(UPSTREAM_KEY="sk-0123456789abcdef"),
     )
     url = machine.wait_for(process, lambda log: re.search(r"http://127\.0\.0\.1:\d+", log))[0]
     token = next(Path(bench.home).rglob("server-token")).read_text().strip()
