@@ -29,7 +29,7 @@ mod worker_cleanup;
 mod worker_report;
 
 pub use agent_resolver::AgentResolver;
-pub use attempt::{branch_name, keep_stale_changes, trace_id};
+pub use attempt::{HeldLeases, branch_name, keep_stale_changes, trace_id};
 pub use bus::{Bus, LISTENER_TIMEOUT, Listener};
 pub use error::Error;
 pub use generate::{Generated, generate_code};

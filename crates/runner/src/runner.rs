@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use windlass_core::{Clock, SystemClock};
 use windlass_tasks::{Claimed, ContextSource, Project, TaskStore, Verifier, Workspace};
 
-use crate::{AgentResolver, Bus, RunnerSettings};
+use crate::{AgentResolver, Bus, HeldLeases, RunnerSettings};
 
 /// The dependencies of an attempt. Each is behind a trait, so that a simulator can replace it.
 #[derive(Clone)]
@@ -29,6 +29,8 @@ pub struct Runner {
     pub bus: Bus,
     /// Settings of attempts.
     pub settings: RunnerSettings,
+    /// The leases that this process holds.
+    pub leases: HeldLeases,
 }
 
 /// Signals that end an attempt from outside, in addition to a cancel request in the store.
@@ -70,6 +72,7 @@ impl Runner {
             clock: Arc::new(SystemClock::new()),
             bus: Bus::disabled(),
             settings: RunnerSettings::default(),
+            leases: HeldLeases::default(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Heartbeats, and when the lease may have expired.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -11,8 +13,27 @@ use crate::Runner;
 /// How often a worker checks whether its task was changed. A request to cancel it takes effect within this time, not only
 /// with the next heartbeat.
 const CHANGE_POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// How many workers check that often. Among more, each checks more seldom, so that the store has no more to do.
+/// How many attempts check that often. Among more, each checks more seldom, so that the store has no more to do.
 const MAX_CHECKING: u32 = 50;
+
+/// Counts the leases of attempts that a process holds.
+#[derive(Debug, Clone, Default)]
+pub struct HeldLeases(Arc<AtomicU32>);
+
+impl HeldLeases {
+    fn add(&self) -> Self {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        self.clone()
+    }
+
+    fn count(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn remove(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 /// The lease of one attempt, as known to the worker.
 pub(super) struct Lease<'a> {
@@ -22,6 +43,7 @@ pub(super) struct Lease<'a> {
     renewed: Mutex<Duration>,
     /// When the task last changed, as last seen by the worker.
     seen: Mutex<Timestamp>,
+    held: HeldLeases,
 }
 
 /// Why a lease is no longer renewed.
@@ -49,6 +71,7 @@ impl<'a> Lease<'a> {
             at,
             renewed,
             seen: Mutex::new(changed),
+            held: runner.leases.add(),
         }
     }
 
@@ -87,7 +110,7 @@ impl<'a> Lease<'a> {
         let end = clock.elapsed() + wait;
         loop {
             let left = end.saturating_sub(clock.elapsed());
-            let interval = CHANGE_POLL_INTERVAL * store.known_workers().div_ceil(MAX_CHECKING);
+            let interval = check_interval(store.known_workers(), self.held.count());
             if left <= interval {
                 return clock.sleep(left).await;
             }
@@ -123,5 +146,32 @@ impl<'a> Lease<'a> {
             result = runner.store.heartbeat(self.at, runner.settings.lease) => Some(result),
             () = runner.clock.sleep(timeout) => None,
         }
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        self.held.remove();
+    }
+}
+
+/// Returns how often each attempt checks its task, if every worker has as many attempts as this one.
+fn check_interval(workers: u32, attempts: u32) -> Duration {
+    let checking = workers.saturating_mul(attempts).max(1);
+    CHANGE_POLL_INTERVAL * checking.div_ceil(MAX_CHECKING)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_attempts_check_their_tasks_more_seldom() {
+        let millis = Duration::from_millis;
+        assert_eq!(check_interval(0, 0), millis(500));
+        assert_eq!(check_interval(1, 50), millis(500));
+        assert_eq!(check_interval(1, 200), millis(2_000));
+        assert_eq!(check_interval(50, 20), millis(10_000));
+        assert!(check_interval(u32::MAX, u32::MAX) > millis(10_000));
     }
 }

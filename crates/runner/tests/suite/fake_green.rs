@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use serde::Deserialize;
 use tempfile::TempDir;
 use windlass_core::{AgentHandle, SystemClock};
-use windlass_runner::{Bus, ResultStatus, Runner, RunnerSettings, StopSignals};
+use windlass_runner::{Bus, HeldLeases, ResultStatus, Runner, RunnerSettings, StopSignals};
 use windlass_sandbox::{Host, Sandbox};
 use windlass_tasks::{NewProject, NewTask, ProjectId, Task, TaskStore, WarningKind, WorkerKind};
 use windlass_workspace::{Clones, Judge, TestRunner, TestSettings};
@@ -143,6 +143,7 @@ impl Bench {
                 rounds: 0,
                 ..RunnerSettings::default()
             },
+            leases: HeldLeases::default(),
         };
         let name = project.to_owned();
         let project = store.add_project(NewProject { name, root }).await.unwrap();

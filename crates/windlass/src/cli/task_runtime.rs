@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 use windlass_core::{Clock, Masker, SystemClock};
 use windlass_index::CodebaseContext;
 use windlass_runner::{
-    AgentResolver, Bus, CommitSettings, ConflictPolicy, Lander, LandingSettings, Listener, Runner,
-    RunnerSettings,
+    AgentResolver, Bus, CommitSettings, ConflictPolicy, HeldLeases, Lander, LandingSettings,
+    Listener, Runner, RunnerSettings,
 };
 use windlass_sandbox::Sandbox;
 use windlass_tasks::{LandingSite, LandingStrategy, ProjectId, TaskStore, Workspace};
@@ -157,6 +157,7 @@ impl TaskRuntime {
                 store_id: self.store_id.clone(),
                 ..settings
             },
+            leases: HeldLeases::default(),
         }
     }
 

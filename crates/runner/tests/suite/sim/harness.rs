@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc;
 use windlass_core::{AgentHandle, Clock, Result};
-use windlass_runner::{Bus, Runner, RunnerSettings, StopSignals, TaskResult};
+use windlass_runner::{Bus, HeldLeases, Runner, RunnerSettings, StopSignals, TaskResult};
 use windlass_tasks::{Broadcast, NewTask, Project, ProjectId, Task, TaskId, WorkerKind};
 
 use super::agent::{Action, AgentState, Script, SimAgent};
@@ -99,6 +99,7 @@ impl Harness {
             clock: Arc::clone(&self.clock) as _,
             bus: Bus::disabled(),
             settings,
+            leases: HeldLeases::default(),
         }
     }
 
