@@ -18,11 +18,12 @@ macro_rules! not_paused {
 }
 
 /// Selects the next tasks: highest priority, then lowest step, then lowest id, among the tasks without unmet
-/// dependencies. `$kinds` is the text of the kinds. Tasks that another transaction is claiming are skipped.
+/// dependencies. `$kinds` is the text of the kinds. Tasks that another transaction is claiming are skipped. SQLite knows no
+/// numbers of rows and would rather sort all tasks with the status than read an index in order, so `$task` names the index.
 macro_rules! next_ids {
-    ($columns:literal, $waiting:literal, $kinds:literal, $limit:literal, $($only:expr),+) => {
+    ($columns:literal, $task:literal, $waiting:literal, $kinds:literal, $limit:literal, $($only:expr),+) => {
         concat!(
-            "SELECT ", $columns, " FROM task WHERE status = 'pending' AND ", $waiting, " AND paused = 0 ",
+            "SELECT ", $columns, " FROM ", $task, " WHERE status = 'pending' AND ", $waiting, " AND paused = 0 ",
             "AND (", $kinds, " = '' OR ", $kinds, " LIKE '%,' || kind || ',%') ",
             $($only,)+
             " ORDER BY priority, workflow_step, id LIMIT ", $limit
@@ -32,9 +33,9 @@ macro_rules! next_ids {
 
 /// Selects the next tasks that need no label. Others are not in the index that this uses.
 macro_rules! next_plain {
-    ($columns:literal, $kinds:literal, $limit:literal, $lock:literal, $($only:expr),+) => {
+    ($columns:literal, $task:literal, $kinds:literal, $limit:literal, $lock:literal, $($only:expr),+) => {
         concat!(
-            next_ids!($columns, "waiting = 0 AND labels = '[]'", $kinds, $limit, $($only),+),
+            next_ids!($columns, $task, "waiting = 0 AND labels = '[]'", $kinds, $limit, $($only),+),
             $lock
         )
     };
@@ -42,13 +43,14 @@ macro_rules! next_plain {
 
 /// Selects the next tasks, whether they need labels of the worker or none.
 macro_rules! next_labelled {
-    ($kinds:literal, $limit:literal, $lock:literal, $has_labels:expr, $($only:expr),+) => {
+    ($plain:literal, $labelled:literal, $kinds:literal, $limit:literal, $lock:literal, $has_labels:expr, $($only:expr),+) => {
         concat!(
             "SELECT id FROM (SELECT * FROM (",
-            next_plain!("id, priority, workflow_step", $kinds, $limit, $lock, $($only),+),
+            next_plain!("id, priority, workflow_step", $plain, $kinds, $limit, $lock, $($only),+),
             ") AS plain UNION ALL SELECT * FROM (",
             next_ids!(
                 "id, priority, workflow_step",
+                $labelled,
                 "waiting IN (0, 1048576) AND labels <> '[]'", $kinds, $limit, "AND ", $has_labels, $($only),+
             ),
             $lock,
@@ -148,30 +150,30 @@ macro_rules! next {
     };
     (named $only:literal) => {
         next!(
-            sqlite next_ids!("id", "waiting IN (0, 1048576)", "$3", "1", $only);
+            sqlite next_ids!("id", "task", "waiting IN (0, 1048576)", "$3", "1", $only);
             postgres concat!(
-                next_ids!("id", "waiting IN (0, 1048576)", "$3", "1", $only),
+                next_ids!("id", "task", "waiting IN (0, 1048576)", "$3", "1", $only),
                 " FOR NO KEY UPDATE SKIP LOCKED"
             )
         )
     };
-    (plain $only:expr) => {
+    (plain $index:literal, $only:expr) => {
         next!(
-            sqlite next_plain!("id", "$3", "1", "", not_paused!(), suits_sqlite!("$6", "$7"), $only);
+            sqlite next_plain!("id", $index, "$3", "1", "", not_paused!(), suits_sqlite!("$6", "$7"), $only);
             postgres next_plain!(
-                "id", "$3", "1", " FOR NO KEY UPDATE SKIP LOCKED",
+                "id", "task", "$3", "1", " FOR NO KEY UPDATE SKIP LOCKED",
                 not_paused!(), suits_postgres!("$6", "$7"), $only
             )
         )
     };
-    (labelled $labels:literal, $only:expr) => {
+    (labelled $index:literal, $labels:literal, $only:expr) => {
         next!(
             sqlite next_labelled!(
-                "$3", "1", "", has_labels_sqlite!($labels),
+                $index, "task INDEXED BY task_next_labels", "$3", "1", "", has_labels_sqlite!($labels),
                 not_paused!(), suits_sqlite!("$6", "$7"), $only
             );
             postgres next_labelled!(
-                "$3", "1", " FOR NO KEY UPDATE SKIP LOCKED", has_labels_postgres!($labels),
+                "task", "task", "$3", "1", " FOR NO KEY UPDATE SKIP LOCKED", has_labels_postgres!($labels),
                 not_paused!(), suits_postgres!("$6", "$7"), $only
             )
         )
@@ -180,16 +182,20 @@ macro_rules! next {
 
 const CLAIM_TASK: Sql = next!(named "AND id = $6");
 const CLAIM_TASK_IN_PROJECT: Sql = next!(named "AND id = $6 AND project_id = $7");
-const CLAIM_ANY: Sql = next!(plain reachable_from!("$8"));
-const CLAIM_IN_PROJECT: Sql = next!(plain "AND project_id = $8");
-const CLAIM_LABELLED: Sql = next!(labelled "$9", reachable_from!("$8"));
-const CLAIM_LABELLED_IN_PROJECT: Sql = next!(labelled "$9", "AND project_id = $8");
+const CLAIM_ANY: Sql = next!(plain "task INDEXED BY task_next", reachable_from!("$8"));
+const CLAIM_IN_PROJECT: Sql =
+    next!(plain "task INDEXED BY task_next_of_project", "AND project_id = $8");
+const CLAIM_LABELLED: Sql =
+    next!(labelled "task INDEXED BY task_next", "$9", reachable_from!("$8"));
+const CLAIM_LABELLED_IN_PROJECT: Sql =
+    next!(labelled "task INDEXED BY task_next_of_project", "$9", "AND project_id = $8");
 
 /// Claims several tasks.
 macro_rules! next_merged {
     (plain $only:expr) => {
         next_merged!(next_plain!(
             "id",
+            "task",
             "$7",
             "$10",
             " FOR NO KEY UPDATE SKIP LOCKED",
@@ -200,6 +206,8 @@ macro_rules! next_merged {
     };
     (labelled $labels:literal, $only:expr) => {
         next_merged!(next_labelled!(
+            "task",
+            "task",
             "$7",
             "$10",
             " FOR NO KEY UPDATE SKIP LOCKED",
