@@ -79,8 +79,15 @@ macro_rules! merged_sql {
 }
 pub(crate) use merged_sql;
 
-/// Builds a statement from literals. `lock "…"` is text that only PostgreSQL needs: SQLite has one writer.
+/// Builds a statement from literals. `lock "…"` is text that only PostgreSQL needs: SQLite has one writer. `index "…"` is text
+/// that only SQLite needs: it has no statistics, and would use a full index on the status instead of a partial one.
 macro_rules! sql {
+    ($($before:expr),+ ; index $index:literal; $($after:expr),+ $(,)?) => {
+        $crate::sql::Sql {
+            sqlite: concat!($($before,)+ " INDEXED BY ", $index, " ", $($after),+),
+            postgres: concat!($($before,)+ " ", $($after),+),
+        }
+    };
     ($($text:expr),+ $(,)?) => { $crate::sql::Sql::same(concat!($($text),+)) };
     ($($before:expr),+ ; lock $lock:literal $(; $($after:expr),+)? $(,)?) => {
         $crate::sql::Sql {

@@ -103,7 +103,8 @@ pub(crate) async fn due(
     const DUE: Sql = sql!(
         "SELECT ",
         columns!(),
-        " FROM task WHERE land = 1 AND status = 'completed' AND landed_commit IS NULL AND needs_review = 0 ",
+        " FROM task"; index "task_land";
+        "WHERE land = 1 AND status = 'completed' AND landed_commit IS NULL AND needs_review = 0 ",
         "AND outdated = 0 AND unverified = 0 AND candidate_of IS NULL AND ($1 = 0 OR project_id = $1) ",
         "AND NOT EXISTS (SELECT 1 FROM landings ",
         "WHERE landings.task_id = task.id AND (state = 'landing' OR (state = 'queued' ",
