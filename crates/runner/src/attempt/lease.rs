@@ -1,7 +1,5 @@
 //! Heartbeats, and when the lease may have expired.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -9,31 +7,13 @@ use windlass_core::Timestamp;
 use windlass_tasks::{AttemptRef, LeaseStatus, StoreError};
 
 use crate::Runner;
+use crate::held_leases::HeldLease;
 
 /// How often a worker checks whether its task was changed. A request to cancel it takes effect within this time, not only
 /// with the next heartbeat.
 const CHANGE_POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// How many attempts check that often. Among more, each checks more seldom, so that the store has no more to do.
 const MAX_CHECKING: u32 = 50;
-
-/// Counts the leases of attempts that a process holds.
-#[derive(Debug, Clone, Default)]
-pub struct HeldLeases(Arc<AtomicU32>);
-
-impl HeldLeases {
-    fn add(&self) -> Self {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        self.clone()
-    }
-
-    fn count(&self) -> u32 {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    fn remove(&self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 /// The lease of one attempt, as known to the worker.
 pub(super) struct Lease<'a> {
@@ -43,7 +23,7 @@ pub(super) struct Lease<'a> {
     renewed: Mutex<Duration>,
     /// When the task last changed, as last seen by the worker.
     seen: Mutex<Timestamp>,
-    held: HeldLeases,
+    held: HeldLease,
 }
 
 /// Why a lease is no longer renewed.
@@ -71,7 +51,7 @@ impl<'a> Lease<'a> {
             at,
             renewed,
             seen: Mutex::new(changed),
-            held: runner.leases.add(),
+            held: runner.leases.hold(),
         }
     }
 
@@ -146,12 +126,6 @@ impl<'a> Lease<'a> {
             result = runner.store.heartbeat(self.at, runner.settings.lease) => Some(result),
             () = runner.clock.sleep(timeout) => None,
         }
-    }
-}
-
-impl Drop for Lease<'_> {
-    fn drop(&mut self) {
-        self.held.remove();
     }
 }
 

@@ -47,7 +47,6 @@ use windlass_tasks::{
 
 pub(crate) use commit_message::one_line;
 pub use keep::keep_stale_changes;
-pub use lease::HeldLeases;
 pub(crate) use messages::note_section;
 pub(crate) use prompts::{PromptContext, failure_summary};
 pub use publish::branch_name;
