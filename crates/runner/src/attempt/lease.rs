@@ -12,7 +12,7 @@ use crate::held_leases::HeldLease;
 /// How often a worker checks whether its task was changed. A request to cancel it takes effect within this time, not only
 /// with the next heartbeat.
 const CHANGE_POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// How many attempts check that often. Among more, each checks more seldom, so that the store has no more to do.
+/// How many attempts check that often. Among more, each checks less often, so that the store has no more to do.
 const MAX_CHECKING: u32 = 50;
 
 /// The lease of one attempt, as known to the worker.
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_attempts_check_their_tasks_more_seldom() {
+    fn many_attempts_check_their_tasks_less_often() {
         let millis = Duration::from_millis;
         assert_eq!(check_interval(0, 0), millis(500));
         assert_eq!(check_interval(1, 50), millis(500));

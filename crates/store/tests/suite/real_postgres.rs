@@ -119,7 +119,7 @@ async fn p10_newer_schema_is_rejected() {
 
 /// Starts a server that has written out nothing that was not waited for when it crashes. Returns it with the URL of a store
 /// and a project in that.
-async fn forgetful_cluster(name: &str) -> (Cluster, String, ProjectId) {
+async fn cluster_without_early_flush(name: &str) -> (Cluster, String, ProjectId) {
     let settings = ["wal_writer_delay=10s", "wal_writer_flush_after=0"];
     let cluster = Cluster::start(name, &settings);
     let database = cluster.database().await;
@@ -136,7 +136,7 @@ async fn forgetful_cluster(name: &str) -> (Cluster, String, ProjectId) {
 /// A worker on another machine continues after the crash, so no other one may get the number of its attempt.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn p3_crash_of_the_server_gives_no_attempt_to_two_workers() {
-    let (cluster, url, project) = forgetful_cluster("fencing").await;
+    let (cluster, url, project) = cluster_without_early_flush("fencing").await;
     let claim = |worker: &str, task| Claim {
         worker: worker.to_owned(),
         task,
@@ -163,8 +163,8 @@ async fn p3_crash_of_the_server_gives_no_attempt_to_two_workers() {
 
 /// A reader on another machine asks for the events after the last one that it saw, so its number may not go to another one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn p14_crash_of_the_server_forgets_no_event_that_was_seen() {
-    let (cluster, url, project) = forgetful_cluster("events").await;
+async fn p14_crash_of_the_server_loses_no_event_that_was_seen() {
+    let (cluster, url, project) = cluster_without_early_flush("events").await;
     let store = windlass_store::open(&url).await.unwrap();
     let added = store.enqueue(vec![NewTask::new(project, "sell tea")]);
     added.await.unwrap();

@@ -205,7 +205,7 @@ impl StreamJson {
         }
     }
 
-    /// Parses a line. Returns `None` if it is of another kind.
+    /// Parses a line. Returns `None` if it is of another kind or not valid.
     pub(super) fn parse_known(&mut self, line: &str) -> Option<Parsed> {
         match &*line_type(line)? {
             "assistant" => self.assistant(serde_json::from_str(line).ok()?),
