@@ -102,15 +102,22 @@ fn name_ends(rest: &str) -> bool {
         Some('.') => !chars.next().is_some_and(char::is_alphanumeric),
         // An encoded letter continues the name, an encoded separator does not.
         Some('%') => match rest.get(1..3) {
+            // A placeholder replaces a part of the code.
+            _ if [1, 2].iter().any(|at| starts_with_placeholder(rest, *at)) => false,
             Some(code) if code.bytes().all(|b| b.is_ascii_hexdigit()) => ["2F", "5C", "22", "0A"]
                 .iter()
                 .any(|end| code.eq_ignore_ascii_case(end)),
             _ => true,
         },
         // A placeholder replaces a part of the name.
-        Some('{') => Placeholder::parse_prefix(rest).is_none(),
+        Some('{') => !starts_with_placeholder(rest, 0),
         Some(c) => !is_name(c),
     }
+}
+
+fn starts_with_placeholder(text: &str, at: usize) -> bool {
+    let rest = text.get(at..);
+    rest.is_some_and(|rest| Placeholder::parse_prefix(rest).is_some())
 }
 
 /// Returns `true` if a path may start after this text. The letters of a flag (`-I`), of an escape (`\n`) and

@@ -8,6 +8,7 @@ use windlass_core::Timestamp;
 use windlass_tasks::{Broadcast, StoreError, StoreResult};
 
 use crate::error::{self, StoreLocation};
+use crate::last_break::LastBreak;
 use crate::lease_clock::LeaseTime;
 use crate::pooler;
 use crate::sql::{Arg, Row, Sql};
@@ -20,11 +21,25 @@ pub(crate) enum RawConnection {
     Postgres(PoolConnection<Postgres>, Option<Arc<str>>),
 }
 
+/// The statements that begin a transaction that writes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Begin {
+    /// They also set whether SQLite waits for the disk at the end. SQLite sets this when it prepares the statement, so it must
+    /// not be a prepared one.
+    pub(crate) first: Sql,
+    /// If the last transaction of the connection waited for the disk if and only if this one does.
+    pub(crate) next: Sql,
+    pub(crate) durable: bool,
+}
+
 /// A database connection with the state of the current transaction.
 #[derive(Debug)]
 pub(crate) struct DbConnection {
     connection: RawConnection,
     location: StoreLocation,
+    last_break: LastBreak,
+    /// Whether SQLite waits for the disk at the end of a transaction, if it was set.
+    waits_for_disk: Option<bool>,
     /// A transaction was started and has not ended.
     in_transaction: bool,
     /// The database's clock at the start of the transaction, in milliseconds.
@@ -46,10 +61,16 @@ pub(crate) struct DbConnection {
 }
 
 impl DbConnection {
-    pub(crate) fn new(connection: RawConnection, location: StoreLocation) -> Self {
+    pub(crate) fn new(
+        connection: RawConnection,
+        location: StoreLocation,
+        last_break: LastBreak,
+    ) -> Self {
         Self {
             connection,
             location,
+            last_break,
+            waits_for_disk: None,
             in_transaction: false,
             now: 0,
             lease_clock: (String::new(), 0),
@@ -155,9 +176,24 @@ impl DbConnection {
         }
     }
 
+    /// Begins a transaction that only reads.
+    pub(crate) async fn begin_read(&mut self, begin: Sql) -> StoreResult<()> {
+        let started = self.run_batch(begin, false).await;
+        self.in_transaction = true;
+        started.map(drop)
+    }
+
     /// Begins a transaction with a batch of statements, and returns their rows.
-    pub(crate) async fn begin(&mut self, sql: Sql) -> StoreResult<Vec<Row>> {
-        let rows = self.run_batch(sql, false).await;
+    pub(crate) async fn begin(&mut self, begin: Begin) -> StoreResult<Vec<Row>> {
+        let rows = if self.waits_for_disk == Some(begin.durable) {
+            self.run_prepared(begin.next, false).await
+        } else {
+            self.waits_for_disk = None;
+            self.run_batch(begin.first, false).await
+        };
+        if self.is_sqlite() && rows.is_ok() {
+            self.waits_for_disk = Some(begin.durable);
+        }
         // After an error too, there may be a transaction to end.
         self.in_transaction = true;
         rows
@@ -174,7 +210,7 @@ impl DbConnection {
     }
 
     async fn end_transaction(&mut self, end: Sql) -> StoreResult<()> {
-        self.run_batch(end, true).await?;
+        self.run_prepared(end, true).await?;
         self.in_transaction = false;
         Ok(())
     }
@@ -182,6 +218,14 @@ impl DbConnection {
     /// Runs several statements without arguments and returns the rows of all of them.
     pub(crate) async fn execute_batch(&mut self, sql: Sql) -> StoreResult<Vec<Row>> {
         self.run_batch(sql, self.in_transaction).await
+    }
+
+    /// Runs the statements as a batch on PostgreSQL, and as prepared ones on SQLite.
+    async fn run_prepared(&mut self, sql: Sql, is_inside: bool) -> StoreResult<Vec<Row>> {
+        if self.is_sqlite() {
+            return self.fetch(sql.sqlite, Vec::new()).await;
+        }
+        self.run_batch(sql, is_inside).await
     }
 
     async fn run_batch(&mut self, sql: Sql, is_inside: bool) -> StoreResult<Vec<Row>> {
@@ -204,6 +248,9 @@ impl DbConnection {
     fn fail(&mut self, error: sqlx::Error) -> StoreError {
         tracing::debug!(%error, "a statement failed");
         self.rejected = error::is_rejected(&error);
+        if error::is_broken(&error) {
+            self.last_break.record();
+        }
         let failed = error::classify(&self.location, error);
         self.failed = Some(failed.retryable);
         failed.error

@@ -59,6 +59,15 @@ pub(crate) fn is_rejected(error: &sqlx::Error) -> bool {
     }
 }
 
+/// Returns `true` if the connection to a server broke, or the server ended it.
+pub(crate) fn is_broken(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) => true,
+        sqlx::Error::Database(error) => error.code().is_some_and(|code| code.starts_with("57P")),
+        _ => false,
+    }
+}
+
 fn rejected(location: &str, message: &str) -> DbError {
     DbError {
         error: StoreError::Unavailable(format!("{location} cannot be used: {message}")),

@@ -1,14 +1,12 @@
 //! The event log: events are numbered without gaps in commit order, and can be read from any sequence number.
 
-use std::sync::LazyLock;
-
 use windlass_tasks::{
     AttemptRef, Broadcast, EventFilter, LoggedEvent, ProjectId, StoreError, StoreResult, Task,
     TaskId, TaskStatus,
 };
 
 use crate::connection::{DbConnection, timestamp};
-use crate::sql::{Arg, Row, Sql, args, decode_error, json, sql};
+use crate::sql::{Row, Sql, args, decode_error, json, sql};
 use crate::task_row::fence_events;
 
 /// Maximum size of an event. The agent handle limits events to far less.
@@ -20,17 +18,23 @@ const MAX_PAGE: u32 = 1_000;
 /// know it; they read the number from the database then.
 pub(crate) const QUIET: &str = " quiet";
 
-/// Allocates the next sequence numbers on SQLite.
-const ALLOCATE_SEQS: Sql =
-    sql!("UPDATE counter SET value = value + $1 WHERE name = 'event' RETURNING value");
+macro_rules! append_sqlite {
+    () => {
+        "UPDATE counter SET value = value + $1 WHERE name = 'event'; \
+         INSERT INTO event (seq, at, project_id, task_id, body) \
+         SELECT (SELECT value FROM counter WHERE name = 'event') - $1 + new.key + 1, $3, new.value ->> 0, \
+         new.value ->> 1, new.value ->> 2 FROM json_each($4) AS new; \
+         SELECT value FROM counter WHERE name = 'event'"
+    };
+}
 
-/// Allocates the next sequence numbers on PostgreSQL and writes the events under them, in one statement: all other writers of
-/// events wait from here to the end of the transaction. Listeners get the last number when it is committed, with what `$2` adds.
+/// Allocates the next sequence numbers and writes the events under them in one call: all other writers of events wait from here
+/// to the end of the transaction. Listeners on PostgreSQL get the last number when it is committed, with what `$2` adds.
 ///
-/// The transaction is on disk before a reader sees it, whatever it began with: after a crash of the server, readers on other
-/// machines ask for what follows the number that they saw, so no other event may get it.
+/// On PostgreSQL the transaction is on disk before a reader sees it, whatever it began with: after a crash of the server,
+/// readers on other machines ask for what follows the number that they saw, so no other event may get it.
 const APPEND: Sql = Sql {
-    sqlite: "",
+    sqlite: append_sqlite!(),
     postgres: "WITH numbered AS (UPDATE counter SET value = value + $1 WHERE name = 'event' \
                RETURNING value, CAST(pg_notify('windlass', value || $2) AS TEXT) AS notified, \
                set_config('synchronous_commit', 'on', true) AS durability), \
@@ -40,30 +44,13 @@ const APPEND: Sql = Sql {
                SELECT value, notified, durability FROM numbered",
 };
 
+/// The same on SQLite as the end of the transaction.
+const APPEND_AND_COMMIT: Sql = Sql {
+    sqlite: concat!(append_sqlite!(), "; COMMIT"),
+    postgres: "",
+};
+
 const LAST: Sql = sql!("SELECT value FROM counter WHERE name = 'event'");
-
-/// One statement per number of rows: 1, 2, 4 … 64.
-static INSERT: LazyLock<Vec<String>> =
-    LazyLock::new(|| (0..7).map(|power| insert(1 << power)).collect());
-
-fn insert(rows: usize) -> String {
-    let row = |row: usize| {
-        let first = row * 5;
-        format!(
-            "(${}, ${}, ${}, ${}, ${})",
-            first + 1,
-            first + 2,
-            first + 3,
-            first + 4,
-            first + 5
-        )
-    };
-    let rows: Vec<String> = (0..rows).map(row).collect();
-    format!(
-        "INSERT INTO event (seq, at, project_id, task_id, body) VALUES {}",
-        rows.join(", ")
-    )
-}
 
 /// Writes the queued events under the next sequence numbers and returns the last number.
 ///
@@ -72,59 +59,42 @@ fn insert(rows: usize) -> String {
 pub(crate) async fn assign_seqs(db: &mut DbConnection) -> StoreResult<Option<u64>> {
     let queued = db.take_events();
     if !queued.is_empty() {
-        let last = write(db, &queued).await?;
+        let last = write(db, &queued, APPEND).await?;
+        db.set_last_seq(last);
+    }
+    Ok(db.last_seq())
+}
+
+/// Commits, and writes the queued events before. PostgreSQL has written them already. Returns the last number that was
+/// assigned in the transaction. After an error it is unknown whether the transaction took effect.
+pub(crate) async fn commit(db: &mut DbConnection) -> StoreResult<Option<u64>> {
+    let queued = db.take_events();
+    if queued.is_empty() {
+        db.commit().await?;
+    } else {
+        let last = write(db, &queued, APPEND_AND_COMMIT).await?;
         db.set_last_seq(last);
     }
     Ok(db.last_seq())
 }
 
 /// Writes events under the next sequence numbers and returns the last number.
-async fn write(db: &mut DbConnection, messages: &[Broadcast]) -> StoreResult<u64> {
+async fn write(db: &mut DbConnection, messages: &[Broadcast], append: Sql) -> StoreResult<u64> {
     let count = i64::try_from(messages.len()).unwrap_or(i64::MAX);
     let is_quiet = messages.iter().all(is_quiet);
     db.set_quiet(is_quiet);
-    let allocated = if db.is_sqlite() {
-        db.fetch_returning(ALLOCATE_SEQS, args![count]).await?
-    } else {
-        let suffix = if is_quiet { QUIET } else { "" };
-        let values = args![count, suffix, db.now(), json(&rows(messages)?)?];
-        db.fetch_returning(APPEND, values).await?
-    };
-    let last = match allocated.first() {
-        Some(row) => row.int("value")?,
-        None => {
-            return Err(decode_error(
-                "counter",
-                "the row of the event counter is missing",
-            ));
-        }
-    };
-    if !db.is_sqlite() {
-        return Ok(number(last));
+    let suffix = if is_quiet { QUIET } else { "" };
+    let values = args![count, suffix, db.now(), json(&rows(messages)?)?];
+    match db.fetch_returning(append, values).await?.first() {
+        Some(row) => Ok(number(row.int("value")?)),
+        None => Err(decode_error(
+            "counter",
+            "the row of the event counter is missing",
+        )),
     }
-    let mut seq = last - count;
-    let mut rest = messages;
-    while !rest.is_empty() {
-        let power = rest.len().ilog2().min(6) as usize;
-        let (batch, after) = rest.split_at(1 << power);
-        let mut args: Vec<Arg> = Vec::with_capacity(batch.len() * 5);
-        for message in batch {
-            seq += 1;
-            args.extend(args![
-                seq,
-                db.now(),
-                message.project_id(),
-                message.task_id(),
-                json(message)?
-            ]);
-        }
-        db.execute(Sql::same(INSERT[power].as_str()), args).await?;
-        rest = after;
-    }
-    Ok(number(last))
 }
 
-/// Returns what the statement for PostgreSQL reads: the project, the task and the body of each event.
+/// Returns what the statement reads: the project, the task and the body of each event.
 fn rows(messages: &[Broadcast]) -> StoreResult<Vec<(ProjectId, Option<TaskId>, String)>> {
     let row = |message: &Broadcast| Ok((message.project_id(), message.task_id(), json(message)?));
     messages.iter().map(row).collect()

@@ -28,6 +28,7 @@ mod connection;
 mod error;
 mod events;
 mod file_signal;
+mod last_break;
 mod lease_clock;
 mod merge;
 mod merged_write;

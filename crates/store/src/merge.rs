@@ -59,9 +59,18 @@ pub(crate) struct MergedResults {
 }
 
 impl MergedResults {
-    /// Reads the sequence number that every row has.
+    /// Leaves all writes to operations.
+    pub(crate) fn none(writes: usize) -> Self {
+        Self {
+            outputs: std::iter::repeat_with(|| None).take(writes).collect(),
+            last_seq: None,
+        }
+    }
+
+    /// Reads the sequence number that every row has on PostgreSQL. SQLite numbers events at the end of the transaction.
     pub(crate) fn new(outputs: Vec<Option<MergeOutput>>, rows: &[Row]) -> StoreResult<Self> {
-        let last = rows.first().map(|row| row.int("last_seq")).transpose()?;
+        let first = rows.first().filter(|row| matches!(row, Row::Postgres(_)));
+        let last = first.map(|row| row.int("last_seq")).transpose()?;
         Ok(Self {
             outputs,
             last_seq: last.and_then(|last| u64::try_from(last).ok()),

@@ -1,10 +1,13 @@
-//! Writes that PostgreSQL does in one statement, which is its own transaction.
+//! Writes of the same kind that share their statements.
 //!
-//! An operation needs several round trips to the server, and each takes longer than the work that it asks for. So
-//! the most frequent writes also have a form that is one statement: adding a task, claiming a task, renewing a lease
-//! and completing an attempt. Waiting writes of the same kind share the statement. It writes what the operation writes, and
-//! does nothing for a write that needs more, for example if other tasks depend on the completed one: this then runs as an
-//! operation. SQLite has no round trips and runs operations only.
+//! An operation needs several statements, and each takes longer to reach the database than to run: PostgreSQL is behind a
+//! socket, and SQLite runs in a thread of its own. So the most frequent writes also have a merged form: adding a task, claiming
+//! a task, renewing a lease and completing an attempt. Waiting writes of the same kind share it. It writes what the operation
+//! writes, and does nothing for a write that needs more, for example if other tasks depend on the completed one: this then runs
+//! as an operation.
+//!
+//! On PostgreSQL the merged form is one statement, which is its own transaction. On SQLite it is one to three statements in
+//! the transaction of all waiting writes.
 //!
 //! Each statement is next to its operation in `ops`, and the conformance suite holds both to the same behaviour.
 
@@ -13,7 +16,7 @@ use std::sync::Arc;
 use windlass_tasks::StoreResult;
 
 use crate::connection::DbConnection;
-use crate::merge::{MergeInput, MergedResults};
+use crate::merge::{MergeInput, MergeOutput, MergedResults};
 use crate::ops::{add_merged, claim, complete, renew_merged};
 use crate::pools::{DatabasePools, Pools};
 use crate::write_job::{JobStage, WriteJob};
@@ -28,35 +31,63 @@ pub(crate) struct MergedBatch {
     pub(crate) undo: Vec<Box<dyn WriteJob>>,
 }
 
-/// Runs the jobs that can be merged, on a database where that is faster.
+/// Runs the jobs that PostgreSQL can merge.
 pub(crate) async fn run(writer: &mut Writer, batch: Vec<Box<dyn WriteJob>>) -> MergedBatch {
     let mut done = MergedBatch::default();
     if matches!(writer.pools.kind, DatabasePools::Sqlite(..)) {
         done.left = batch;
         return done;
     }
-    let mut groups: Vec<Vec<Box<dyn WriteJob>>> = Vec::new();
-    for job in batch {
-        let Some(input) = job.merge_input() else {
-            done.left.push(job);
-            continue;
-        };
-        let merges = |group: &&mut Vec<Box<dyn WriteJob>>| {
-            let first = group.first().and_then(|first| first.merge_input());
-            first.is_some_and(|first| first.merges_with(input))
-        };
-        match groups.iter_mut().find(merges) {
-            Some(group) => group.push(job),
-            None => groups.push(vec![job]),
-        }
-    }
+    let groups = groups(&batch);
+    let mut batch: Vec<Option<Box<dyn WriteJob>>> = batch.into_iter().map(Some).collect();
     for group in groups {
-        run_group(writer, group, &mut done).await;
+        let group = group.into_iter().filter_map(|at| batch[at].take());
+        run_group(writer, group.collect(), &mut done).await;
     }
+    done.left.extend(batch.into_iter().flatten());
     done
 }
 
-/// Runs one statement for jobs of the same kind.
+/// Runs the jobs that can be merged in a transaction of SQLite. They have a result then.
+pub(crate) async fn run_inside(
+    db: &mut DbConnection,
+    batch: &mut [Box<dyn WriteJob>],
+) -> StoreResult<()> {
+    for group in groups(batch) {
+        let inputs = group.iter().filter_map(|at| batch[*at].merge_input());
+        let inputs: Vec<Arc<MergeInput>> = inputs.cloned().collect();
+        for at in &group {
+            batch[*at].set_stage(JobStage::Running);
+        }
+        let results = write(db, db.now(), &inputs).await?;
+        for (at, output) in group.into_iter().zip(results.outputs) {
+            if let Some(output) = output {
+                batch[at].set_merged(output);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns which jobs can be merged with each other, by their place in the batch.
+fn groups(batch: &[Box<dyn WriteJob>]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<(&MergeInput, Vec<usize>)> = Vec::new();
+    for (at, job) in batch.iter().enumerate() {
+        let Some(input) = job.merge_input() else {
+            continue;
+        };
+        match groups
+            .iter_mut()
+            .find(|(first, _)| first.merges_with(input))
+        {
+            Some((_, group)) => group.push(at),
+            None => groups.push((input, vec![at])),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+/// Runs one statement of PostgreSQL for jobs of the same kind.
 async fn run_group(writer: &mut Writer, mut group: Vec<Box<dyn WriteJob>>, done: &mut MergedBatch) {
     // An operation tries again, with its own errors.
     let Ok(mut db) = writer.connect().await else {
@@ -102,9 +133,10 @@ async fn run_statement(
     }
 }
 
+/// Runs the statements for writes of the same kind. `time` is what the statements have as `$1`.
 async fn write(
     db: &mut DbConnection,
-    skew: i64,
+    time: i64,
     inputs: &[Arc<MergeInput>],
 ) -> StoreResult<MergedResults> {
     let (mut tasks, mut claims) = (Vec::new(), Vec::new());
@@ -117,14 +149,25 @@ async fn write(
             MergeInput::Renew(attempt, lease) => renewals.push((*attempt, *lease)),
         }
     }
+    // SQLite takes less time for one as an operation: a statement for several needs a table in memory.
+    if db.is_sqlite() && claims.len() + tasks.len() == 1 {
+        return Ok(MergedResults::none(1));
+    }
     db.set_quiet(!claims.is_empty());
     if let Some(first) = claims.first() {
-        claim::claim_merged(db, skew, *first, claims.len()).await
+        claim::claim_merged(db, time, *first, claims.len()).await
+    } else if !completed.is_empty() && db.is_sqlite() {
+        let mut outputs = Vec::with_capacity(completed.len());
+        for attempt in completed {
+            let task = complete::complete_one(db, attempt).await?;
+            outputs.push(task.map(MergeOutput::Completed));
+        }
+        MergedResults::new(outputs, &[])
     } else if !completed.is_empty() {
-        complete::complete_merged(db, skew, &completed).await
+        complete::complete_merged(db, time, &completed).await
     } else if !renewals.is_empty() {
-        renew_merged::renew_merged(db, skew, &renewals).await
+        renew_merged::renew_merged(db, time, &renewals).await
     } else {
-        add_merged::add_merged(db, skew, &tasks).await
+        add_merged::add_merged(db, time, &tasks).await
     }
 }

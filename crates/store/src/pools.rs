@@ -8,9 +8,10 @@ use sqlx::{Postgres, Sqlite};
 use windlass_core::LeaseClock;
 use windlass_tasks::{StoreError, StoreResult};
 
-use crate::connection::{DbConnection, RawConnection};
+use crate::connection::{Begin, DbConnection, RawConnection};
 use crate::error::{self, DbError, StoreLocation};
 use crate::file_signal::FileSignal;
+use crate::last_break::LastBreak;
 use crate::schema::Migrations;
 use crate::sql::{Row, Sql, decode_error};
 
@@ -21,8 +22,7 @@ macro_rules! begin {
     ($sqlite:literal, $postgres:literal $(, $oldest:literal)?) => {
         Sql {
             sqlite: concat!(
-                "PRAGMA synchronous = ", $sqlite, "; BEGIN IMMEDIATE; ",
-                "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now" $(, $oldest)?
+                $sqlite, "BEGIN IMMEDIATE; SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now" $(, $oldest)?
             ),
             postgres: concat!(
                 "BEGIN; SET LOCAL synchronous_commit TO ", $postgres, "; ",
@@ -35,11 +35,21 @@ macro_rules! begin {
     };
 }
 
-const BEGIN_DURABLE: Sql = begin!(usable "FULL", "on");
-const BEGIN_RELAXED: Sql = begin!(usable "NORMAL", "off");
-const BEGIN_MIGRATION: Sql = begin!("FULL", "on");
-/// How long a connection may be unused before it is tested. A server that was restarted has closed it.
-pub(crate) const MAX_UNTESTED: Duration = Duration::from_secs(1);
+const BEGIN_DURABLE: Begin = Begin {
+    first: begin!(usable "PRAGMA synchronous = FULL; ", "on"),
+    next: begin!(usable "", "on"),
+    durable: true,
+};
+const BEGIN_RELAXED: Begin = Begin {
+    first: begin!(usable "PRAGMA synchronous = NORMAL; ", "off"),
+    next: begin!(usable "", "off"),
+    durable: false,
+};
+const BEGIN_MIGRATION: Begin = Begin {
+    first: begin!("PRAGMA synchronous = FULL; ", "on"),
+    next: begin!("", "on"),
+    durable: true,
+};
 
 /// Offset of the database's clock, for tests of clock jumps. Leases do not depend on it.
 #[derive(Debug, Clone, Default)]
@@ -111,6 +121,7 @@ pub(crate) struct Pools {
     /// Wakes other processes that use the same file. PostgreSQL has its own notifications.
     pub(crate) file_signal: Option<FileSignal>,
     pub(crate) location: StoreLocation,
+    pub(crate) last_break: LastBreak,
     pub(crate) clock_skew: ClockSkew,
     pub(crate) lease_clock: Arc<dyn LeaseClock>,
     /// The migrations that this program knows.
@@ -137,7 +148,7 @@ impl Pools {
             }
         };
         match connection {
-            Ok(connection) => Ok(DbConnection::new(connection, self.location.clone())),
+            Ok(connection) => Ok(self.connection(connection)),
             Err(error) => Err(error::classify(&self.location, error)),
         }
     }
@@ -153,7 +164,7 @@ impl Pools {
             }
         };
         match connection {
-            Ok(connection) => Ok(DbConnection::new(connection, self.location.clone())),
+            Ok(connection) => Ok(self.connection(connection)),
             Err(error) => Err(error::classify(&self.location, error).error),
         }
     }
@@ -167,8 +178,11 @@ impl Pools {
             return None;
         };
         let connection = pool.acquire().await.ok()?;
-        let connection = RawConnection::Postgres(connection, None);
-        Some(DbConnection::new(connection, self.location.clone()))
+        Some(self.connection(RawConnection::Postgres(connection, None)))
+    }
+
+    fn connection(&self, connection: RawConnection) -> DbConnection {
+        DbConnection::new(connection, self.location.clone(), self.last_break.clone())
     }
 
     /// Closes all connections. The last one to a file writes its log back.
@@ -217,7 +231,7 @@ impl Pools {
         self.begin_with(db, BEGIN_MIGRATION).await.map(drop)
     }
 
-    async fn begin_with(&self, db: &mut DbConnection, begin: Sql) -> StoreResult<Row> {
+    async fn begin_with(&self, db: &mut DbConnection, begin: Begin) -> StoreResult<Row> {
         let rows = db.begin(begin).await?;
         let Some(row) = rows.into_iter().next_back() else {
             return Err(decode_error("the clock", "no row was returned"));
@@ -240,4 +254,33 @@ pub(crate) fn read_only(location: &StoreLocation) -> StoreError {
         "{} is read-only: data can be read but not changed",
         location.0
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StoreSettings;
+    use crate::sqlite;
+
+    #[tokio::test]
+    async fn p1_durable_transaction_of_sqlite_waits_for_the_disk_after_a_relaxed_one() {
+        const LEVEL: Sql = Sql::same("PRAGMA synchronous");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("store.db");
+        let connected = sqlite::connect(&path, &StoreSettings::default()).await;
+        let (pools, _) = connected.unwrap();
+        let mut db = pools.writer().await.unwrap();
+        let (normal, full) = (1, 2);
+        for level in [full, normal, full, full, normal, normal, full] {
+            let mut begin = BEGIN_MIGRATION;
+            if level == normal {
+                begin.first = begin!("PRAGMA synchronous = NORMAL; ", "off");
+                begin.durable = false;
+            }
+            pools.begin_with(&mut db, begin).await.unwrap();
+            let rows = db.execute_batch(LEVEL).await.unwrap();
+            assert_eq!(rows[0].int("synchronous"), Ok(level));
+            db.rollback().await.unwrap();
+        }
+    }
 }

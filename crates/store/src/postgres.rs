@@ -11,8 +11,9 @@ use windlass_tasks::{StoreError, StoreResult};
 
 use crate::StoreSettings;
 use crate::error::{self, StoreLocation};
+use crate::last_break::LastBreak;
 use crate::pooler;
-use crate::pools::{DatabasePools, ListenerPool, MAX_UNTESTED, Pools, PostgresPools};
+use crate::pools::{DatabasePools, ListenerPool, Pools, PostgresPools};
 use crate::store::SqlStore;
 
 /// Maximum number of reader connections; one of them listens for notifications.
@@ -71,9 +72,10 @@ pub(crate) async fn connect(url: &str, settings: &StoreSettings) -> StoreResult<
             (writing, reading)
         }
     };
-    let readers = reading.pool(MAX_READERS, timeout);
+    let last_break = LastBreak::default();
+    let readers = reading.pool(MAX_READERS, timeout, &last_break);
     let listener = match &settings.listen_url {
-        Some(url) => Some(listener(url, timeout).await?),
+        Some(url) => Some(listener(url, timeout, &last_break).await?),
         None => reading
             .transaction_settings
             .is_none()
@@ -81,7 +83,7 @@ pub(crate) async fn connect(url: &str, settings: &StoreSettings) -> StoreResult<
     };
     Ok(Pools {
         kind: DatabasePools::Postgres(PostgresPools {
-            writer: writing.pool(1, timeout),
+            writer: writing.pool(1, timeout, &last_break),
             writer_settings: writing.transaction_settings,
             readers,
             reader_settings: reading.transaction_settings,
@@ -89,6 +91,7 @@ pub(crate) async fn connect(url: &str, settings: &StoreSettings) -> StoreResult<
         }),
         file_signal: None,
         location,
+        last_break,
         clock_skew: settings.clock_skew.clone(),
         lease_clock: Arc::clone(&settings.lease_clock),
         migrations: settings.migrations.clone(),
@@ -96,9 +99,13 @@ pub(crate) async fn connect(url: &str, settings: &StoreSettings) -> StoreResult<
 }
 
 /// Returns the connection for notifications at an address of its own.
-async fn listener(url: &str, timeout: Duration) -> StoreResult<ListenerPool> {
+async fn listener(
+    url: &str,
+    timeout: Duration,
+    last_break: &LastBreak,
+) -> StoreResult<ListenerPool> {
     let server = ServerAddress::parse("store.listen_url", url)?;
-    let pool = ConnectionSettings::direct(&server, &[]).pool(1, timeout);
+    let pool = ConnectionSettings::direct(&server, &[]).pool(1, timeout, last_break);
     match server.route(timeout).await {
         Ok(ConnectionRoute::Pooler) => {
             Err(StoreError::Refused(
@@ -257,16 +264,23 @@ impl ConnectionSettings {
         }
     }
 
-    fn pool(&self, connections: u32, timeout: Duration) -> sqlx::Pool<Postgres> {
+    fn pool(
+        &self,
+        connections: u32,
+        timeout: Duration,
+        last_break: &LastBreak,
+    ) -> sqlx::Pool<Postgres> {
         let mark = self.mark.clone();
+        let last_break = last_break.clone();
         PgPoolOptions::new()
             .max_connections(connections)
             .acquire_timeout(timeout)
             // Each test is a round trip. A connection in use fails by itself.
             .test_before_acquire(false)
-            .before_acquire(|connection, state| {
+            .before_acquire(move |connection, state| {
+                let is_suspect = last_break.is_suspect(state.idle_for);
                 Box::pin(async move {
-                    if state.idle_for > MAX_UNTESTED {
+                    if is_suspect {
                         connection.ping().await?;
                     }
                     Ok(true)

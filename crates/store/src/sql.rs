@@ -46,16 +46,17 @@ macro_rules! merged_clock {
 }
 pub(crate) use merged_clock;
 
-/// Builds a statement that PostgreSQL runs as its own transaction ([`merged_write`](crate::merged_write)) from the parts of its
-/// `WITH` clause. One of them is `changed`: the rows of the tasks that it wrote. The statement appends their events and
-/// returns the tasks. It returns when that is on disk: each of these writes is durable or gives out a fencing token.
+/// Builds a merged write ([`merged_write`](crate::merged_write)). `sqlite` is its statement within a transaction, which returns
+/// the tasks that it wrote. PostgreSQL runs the other parts as a `WITH` clause that is its own transaction. One of them is
+/// `changed`: the rows of the tasks that it wrote. The statement appends their events and returns the tasks. It returns when
+/// that is on disk: each of these writes is durable or gives out a fencing token.
 ///
-/// `$1` is the offset of the database's clock, `$2` to `$4` are the event's body
-/// ([`events::status_parts`](crate::events::status_parts)).
+/// `$1` is the time on SQLite, and the offset of the database's clock on PostgreSQL. `$2` to `$4` are the event's body on
+/// PostgreSQL ([`events::status_parts`](crate::events::status_parts)).
 macro_rules! merged_sql {
-    (notify $payload:literal; $($parts:expr),+ $(,)?) => {
+    (sqlite $sqlite:expr; notify $payload:literal; $($parts:expr),+ $(,)?) => {
         $crate::sql::Sql {
-            sqlite: "",
+            sqlite: $sqlite,
             postgres: concat!(
                 "WITH ",
                 $crate::sql::merged_clock!("on"),
@@ -73,8 +74,8 @@ macro_rules! merged_sql {
             ),
         }
     };
-    ($($parts:expr),+ $(,)?) => {
-        $crate::sql::merged_sql!(notify "CAST(value AS TEXT)"; $($parts),+)
+    (sqlite $sqlite:expr; $($parts:expr),+ $(,)?) => {
+        $crate::sql::merged_sql!(sqlite $sqlite; notify "CAST(value AS TEXT)"; $($parts),+)
     };
 }
 pub(crate) use merged_sql;
@@ -300,6 +301,13 @@ pub(crate) fn decode_error(column: &str, why: impl std::fmt::Display) -> StoreEr
     StoreError::Unavailable(format!(
         "the store contains an invalid value in {column}: {why}"
     ))
+}
+
+/// Serializes rows as the JSON array that a merged write reads. Returns `None` for rows with a NUL character: an operation
+/// replaces it ([`bind_value`]).
+pub(crate) fn json_rows<T: serde::Serialize>(rows: &[T]) -> StoreResult<Option<String>> {
+    let rows = json(&rows)?;
+    Ok((!rows.contains("\\u0000")).then_some(rows))
 }
 
 /// Serializes a value as JSON for a text column.

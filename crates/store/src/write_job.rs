@@ -87,6 +87,8 @@ pub(crate) trait WriteJob: fmt::Debug + Send {
     fn merge_input(&self) -> Option<&Arc<MergeInput>>;
     /// Sets the result of a merged write.
     fn set_merged(&mut self, output: MergeOutput);
+    /// Forgets the result of a transaction that was not committed.
+    fn clear_result(&mut self);
     /// Returns `true` if the job has a result to deliver.
     fn has_result(&self) -> bool;
     /// Sends the result to the caller. If the caller stopped waiting, returns the job that undoes the
@@ -157,6 +159,10 @@ impl<T: Send + 'static> WriteJob for TypedWriteJob<T> {
     fn set_merged(&mut self, output: MergeOutput) {
         let output = self.merge.as_ref().and_then(|merge| (merge.output)(output));
         self.result = output.map(Ok);
+    }
+
+    fn clear_result(&mut self) {
+        self.result = None;
     }
 
     fn has_result(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Group commit: one task takes the queued jobs, runs them in one transaction, and replies after the commit.
 //!
 //! A commit waits for the disk, no matter how much it contains. While one commit is in progress the next jobs
-//! gather, and share one wait. Jobs that PostgreSQL can do in one statement are merged
+//! gather, and share one wait. Jobs of the same kind can share their statements, too
 //! ([`merged_write`](crate::merged_write)).
 //!
 //! A store has one queue. SQLite has one writer. On PostgreSQL the jobs of several queues could not be merged, and their
@@ -83,8 +83,8 @@ impl Writer {
     /// Runs all jobs in one transaction or, if one job fails, each job in its own transaction. Returns the undo
     /// jobs.
     async fn run_batch(&mut self, mut batch: Vec<Box<dyn WriteJob>>) -> Vec<Box<dyn WriteJob>> {
-        if batch.len() > 1 {
-            match self.transaction(&mut batch).await {
+        if batch.len() > 1 || batch.iter().any(|job| job.merge_input().is_some()) {
+            match self.transaction(&mut batch, true).await {
                 Ok(()) => return deliver(batch),
                 Err(BatchError::Transaction(error, false)) => {
                     fail(batch, &error);
@@ -108,7 +108,7 @@ impl Writer {
             if !batch.iter().all(|job| job.has_waiter()) {
                 return Vec::new();
             }
-            match self.transaction(&mut batch).await {
+            match self.transaction(&mut batch, false).await {
                 // A job that failed its own transaction has its error as the result.
                 Ok(()) | Err(BatchError::JobFailed) => return deliver(batch),
                 Err(BatchError::Transaction(error, false)) => {
@@ -124,9 +124,15 @@ impl Writer {
         }
     }
 
-    async fn transaction(&mut self, batch: &mut [Box<dyn WriteJob>]) -> Result<(), BatchError> {
+    /// Runs the jobs in one transaction. On SQLite, `merge` lets jobs of the same kind share their statements.
+    async fn transaction(
+        &mut self,
+        batch: &mut [Box<dyn WriteJob>],
+        merge: bool,
+    ) -> Result<(), BatchError> {
         let mut db = self.connect().await?;
-        let run = run_transaction(&self.pools, &mut db, batch);
+        let merge = merge && db.is_sqlite();
+        let run = run_transaction(&self.pools, &mut db, batch, merge);
         let done = tokio::time::timeout(TRANSACTION_TIMEOUT, run).await;
         self.end(db, done).await
     }
@@ -136,6 +142,7 @@ async fn run_transaction(
     pools: &Pools,
     db: &mut DbConnection,
     batch: &mut [Box<dyn WriteJob>],
+    merge: bool,
 ) -> Result<Option<u64>, BatchError> {
     let durable = batch.iter().any(|job| job.is_durable());
     pools
@@ -143,6 +150,13 @@ async fn run_transaction(
         .await
         .map_err(|error| transaction_error(db, error))?;
     for job in batch.iter_mut() {
+        job.clear_result();
+    }
+    if merge && let Err(error) = merged_write::run_inside(db, batch).await {
+        tracing::debug!(%error, "writes could not be merged");
+        return Err(BatchError::JobFailed);
+    }
+    for job in batch.iter_mut().filter(|job| !job.has_result()) {
         job.set_stage(JobStage::Running);
         if job.run(db).await == RunOutcome::Poisoned {
             if db.is_retryable() {
@@ -152,15 +166,17 @@ async fn run_transaction(
             return Err(BatchError::JobFailed);
         }
     }
-    let last = match events::assign_seqs(db).await {
-        Ok(last) => last,
-        Err(error) => return Err(transaction_error(db, error)),
-    };
+    // SQLite writes the events with the commit, which saves a call to its thread.
+    if !db.is_sqlite()
+        && let Err(error) = events::assign_seqs(db).await
+    {
+        return Err(transaction_error(db, error));
+    }
     for job in batch.iter() {
         job.set_stage(JobStage::Committing);
     }
-    match db.commit().await {
-        Ok(_) => Ok(last),
+    match events::commit(db).await {
+        Ok(last) => Ok(last),
         // It is unknown whether the commit took effect: a retry could apply it twice.
         Err(error) => Err(BatchError::Transaction(error, false)),
     }

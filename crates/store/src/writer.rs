@@ -7,8 +7,9 @@ use tokio::time::error::Elapsed;
 use windlass_tasks::StoreError;
 
 use crate::connection::DbConnection;
+use crate::last_break::MAX_UNTESTED;
 use crate::notify::EventSignal;
-use crate::pools::{MAX_UNTESTED, Pools};
+use crate::pools::Pools;
 use crate::write_job::WriteJob;
 
 /// How long a transaction may take before its connection is discarded.

@@ -75,21 +75,26 @@ impl StreamRelay {
     }
 
     /// Ends the input. The last frame may lack its end; if it is incomplete, or the response has not ended itself, the response
-    /// was interrupted.
-    pub fn finish(mut self) -> Result<RelayedFrames, ModelError> {
+    /// was interrupted. Its usage is known even then.
+    pub fn finish(mut self) -> (RelayedFrames, Result<(), ModelError>) {
         let mut out = RelayedFrames::default();
         let rest = std::mem::take(&mut self.partial);
         if !rest.is_empty() {
             self.frame(&rest, true, &mut out);
         }
-        if matches!(out.events.last(), Some(ModelEvent::Error(_))) {
-            return Err(ModelError::interrupted());
+        let ended = if matches!(out.events.last(), Some(ModelEvent::Error(_))) {
+            out.events.pop();
+            Err(ModelError::interrupted())
+        } else if self.ended {
+            Ok(())
+        } else {
+            self.decoder.end(&mut out.events)
+        };
+        out.events.retain(is_relevant);
+        if ended.is_err() {
+            out.bytes.clear();
         }
-        if !self.ended {
-            self.decoder.end(&mut out.events)?;
-            out.events.retain(is_relevant);
-        }
-        Ok(out)
+        (out, ended)
     }
 
     /// Relays a frame. The last one is always decoded, because it may be incomplete.

@@ -7,8 +7,8 @@ use futures::StreamExt;
 use futures::stream;
 use windlass_core::TurnTrace;
 use windlass_wire::{
-    Dialect, ModelError, ModelEvent, ModelRequest, OutputFormat, ResponseStyle, StreamEncoder,
-    StreamRelay, ToolChoice,
+    Dialect, ModelError, ModelEvent, ModelRequest, OutputFormat, RelayedFrames, ResponseStyle,
+    StreamEncoder, StreamRelay, ToolChoice,
 };
 
 use super::client::ModelClient;
@@ -158,25 +158,22 @@ struct RelayedStream {
 impl RelayedStream {
     async fn next(mut self) -> Option<(Result<Bytes, ModelError>, Self)> {
         while let Some(mut frames) = self.frames.take() {
-            let relayed = match self.body.chunk().await {
-                Ok(Some(bytes)) => {
-                    let relayed = frames.push(&bytes);
+            let received = match self.body.chunk().await {
+                Ok(Some(bytes)) => frames.push(&bytes).map(|relayed| {
                     self.frames = Some(frames);
-                    relayed
-                }
-                Ok(None) => frames.finish(),
+                    (relayed, Ok(()))
+                }),
+                Ok(None) => Ok(frames.finish()),
                 Err(error) => Err(error),
             };
-            let relayed = match relayed {
-                Ok(relayed) => relayed,
-                Err(error) => {
-                    self.frames = None;
-                    let error = self.relay.failed(error).await;
-                    return Some((Err(error), self));
-                }
-            };
+            let (relayed, ended) =
+                received.unwrap_or_else(|error| (RelayedFrames::default(), Err(error)));
             for event in &relayed.events {
                 self.relay.on_event(event).await;
+            }
+            if let Err(error) = ended {
+                let error = self.relay.failed(error).await;
+                return Some((Err(error), self));
             }
             if relayed.events.last().is_some_and(ModelEvent::is_terminal) {
                 self.frames = None;

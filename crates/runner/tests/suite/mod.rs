@@ -3,6 +3,7 @@ mod bus;
 mod edit_mode;
 mod editing_agent;
 mod endings;
+mod exhaustive;
 mod fake_green;
 mod judging;
 mod kept;

@@ -123,34 +123,6 @@ async fn events_are_delivered_live_with_the_fields_of_their_kind() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn p14_disconnect_at_every_event_resumes_without_gap_or_duplicate() {
-    const EVENTS: u64 = 1_000;
-    // A small ring, so that most events come from the store and the rest from the ring.
-    let mut limits = ServerLimits::default();
-    limits.ring_events = 300;
-    let harness = Harness::with(limits).await;
-    assert_eq!(harness.broadcast(EVENTS as usize, 10).await, EVENTS);
-    let mut seen = Vec::new();
-    for after in 0..EVENTS {
-        let mut socket = connect(&harness, &format!("?after={after}")).await;
-        assert_eq!(socket.next_json().await["type"], "hello");
-        // Some disconnect immediately, some receive a few of the following events.
-        let take = usize::try_from((EVENTS - after).min(after % 5 + 1)).unwrap();
-        let numbers = socket.numbers(take).await;
-        let expected: Vec<u64> = (after + 1..=after + take as u64).collect();
-        assert_eq!(numbers, expected, "after {after}");
-        seen.push(numbers[0]);
-    }
-    assert_eq!(seen, (1..=EVENTS).collect::<Vec<u64>>());
-    let mut whole = connect(&harness, "?after=0").await;
-    let numbers = whole.numbers(EVENTS as usize).await;
-    assert_eq!(numbers, (1..=EVENTS).collect::<Vec<u64>>());
-    // New events follow without a gap.
-    harness.broadcast(3, 10).await;
-    assert_eq!(whole.numbers(3).await, [1001, 1002, 1003]);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn p14_subscriber_that_connects_during_events_misses_nothing() {
     let mut limits = ServerLimits::default();
     limits.ring_events = 50;
@@ -447,4 +419,36 @@ async fn hostile_handshakes_are_rejected() {
     .await
     .unwrap();
     assert_eq!(future.status, 101);
+}
+
+mod exhaustive {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn p14_disconnect_at_every_event_resumes_without_gap_or_duplicate() {
+        const EVENTS: u64 = 1_000;
+        // A small ring, so that most events come from the store and the rest from the ring.
+        let mut limits = ServerLimits::default();
+        limits.ring_events = 300;
+        let harness = Harness::with(limits).await;
+        assert_eq!(harness.broadcast(EVENTS as usize, 10).await, EVENTS);
+        let mut seen = Vec::new();
+        for after in 0..EVENTS {
+            let mut socket = connect(&harness, &format!("?after={after}")).await;
+            assert_eq!(socket.next_json().await["type"], "hello");
+            // Some disconnect immediately, some receive a few of the following events.
+            let take = usize::try_from((EVENTS - after).min(after % 5 + 1)).unwrap();
+            let numbers = socket.numbers(take).await;
+            let expected: Vec<u64> = (after + 1..=after + take as u64).collect();
+            assert_eq!(numbers, expected, "after {after}");
+            seen.push(numbers[0]);
+        }
+        assert_eq!(seen, (1..=EVENTS).collect::<Vec<u64>>());
+        let mut whole = connect(&harness, "?after=0").await;
+        let numbers = whole.numbers(EVENTS as usize).await;
+        assert_eq!(numbers, (1..=EVENTS).collect::<Vec<u64>>());
+        // New events follow without a gap.
+        harness.broadcast(3, 10).await;
+        assert_eq!(whole.numbers(3).await, [1001, 1002, 1003]);
+    }
 }

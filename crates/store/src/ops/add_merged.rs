@@ -5,10 +5,10 @@ use windlass_tasks::{Enqueued, NewTask, StoreResult, TaskStatus};
 
 use super::enqueue::new_columns;
 use crate::connection::DbConnection;
-use crate::events::status_parts;
+use crate::events::{status, status_parts};
 use crate::merge::{MergeOutput, MergedResults};
-use crate::sql::{Sql, args, json, merged_sql};
-use crate::task_row;
+use crate::sql::{Sql, args, json, json_rows, merged_sql};
+use crate::task_row::{self, columns};
 
 /// A task as JSON. Its fields are the columns.
 #[derive(Serialize)]
@@ -70,10 +70,20 @@ pub(crate) fn can_merge(tasks: &[NewTask]) -> bool {
 /// Adds tasks, each for its own caller. A task whose idempotency key exists is left to `enqueue`.
 pub(crate) async fn add_merged(
     db: &mut DbConnection,
-    skew: i64,
+    time: i64,
     tasks: &[&NewTask],
 ) -> StoreResult<MergedResults> {
     const ADD: Sql = merged_sql!(
+        sqlite concat!(
+            "INSERT INTO task (",
+            new_columns!(),
+            ") SELECT value ->> 'project_id', value ->> 'issue_id', value ->> 'title', value ->> 'description', 'pending', ",
+            "value ->> 'priority', value ->> 'workflow_step', value ->> 'kind', value ->> 'agent', value ->> 'idempotency_key', ",
+            "value ->> 'request', value ->> 'max_attempts', value ->> 'tests', value ->> 'edits_tests', value ->> 'land', ",
+            "value ->> 'target', value ->> 'merges', value ->> 'agent_settings', '[]', 0, $1, $1 FROM json_each($5) ",
+            "WHERE true ON CONFLICT (idempotency_key) DO NOTHING RETURNING ",
+            columns!()
+        );
         "changed AS (INSERT INTO task (",
         new_columns!(),
         ") SELECT project_id, issue_id, title, description, 'pending', priority, workflow_step, kind, agent, ",
@@ -85,8 +95,11 @@ pub(crate) async fn add_merged(
     );
     let rows = tasks.iter().map(|new| NewTaskRow::new(new));
     let rows: Vec<NewTaskRow<'_>> = rows.collect::<StoreResult<_>>()?;
+    let Some(rows) = json_rows(&rows)? else {
+        return Ok(MergedResults::none(tasks.len()));
+    };
     let [before, between, after] = status_parts(TaskStatus::Pending, "worker")?;
-    let values = args![skew, before, between, after, json(&rows)?];
+    let values = args![time, before, between, after, rows];
     let rows = db.fetch_returning(ADD, values).await?;
     let mut added = Vec::with_capacity(rows.len());
     for row in &rows {
@@ -94,6 +107,11 @@ pub(crate) async fn add_merged(
     }
     // The ids are in the order of the input.
     added.sort_by_key(|task| task.id);
+    if db.is_sqlite() {
+        for task in &added {
+            db.queue_event(status(task, TaskStatus::Pending, "worker"));
+        }
+    }
     let mut added = added.into_iter().peekable();
     let outputs = tasks.iter().map(|new| {
         let task = added.next_if(|task| task.idempotency_key == new.idempotency_key)?;

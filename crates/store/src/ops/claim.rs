@@ -7,7 +7,7 @@ use windlass_tasks::{AttemptRef, Claim, Claimed, StoreResult, TaskStatus};
 use crate::connection::DbConnection;
 use crate::events::{WORKER_OF_KIND, status, status_parts};
 use crate::merge::{MergeOutput, MergedResults};
-use crate::sql::{Arg, Row, Sql, args, json, merged_sql, or_zero, sql};
+use crate::sql::{Arg, Row, Sql, args, json, merged_sql, or_zero};
 use crate::task_row::{self, columns};
 
 /// Workers of a paused project claim only a task that they name. The row of project 0 pauses all.
@@ -192,33 +192,34 @@ const CLAIM_LABELLED_IN_PROJECT: Sql =
 
 /// Claims several tasks.
 macro_rules! next_merged {
-    (plain $only:expr) => {
-        next_merged!(next_plain!(
-            "id",
-            "task",
-            "$7",
-            "$10",
-            " FOR NO KEY UPDATE SKIP LOCKED",
-            not_paused!(),
-            suits_postgres!("$11", "$12"),
-            $only
-        ))
+    (plain $index:literal, $only:expr) => {
+        next_merged!(
+            sqlite next_plain!(
+                "id", $index, "$7", "$10", "", not_paused!(), suits_sqlite!("$11", "$12"), $only
+            );
+            postgres next_plain!(
+                "id", "task", "$7", "$10", " FOR NO KEY UPDATE SKIP LOCKED",
+                not_paused!(), suits_postgres!("$11", "$12"), $only
+            )
+        )
     };
-    (labelled $labels:literal, $only:expr) => {
-        next_merged!(next_labelled!(
-            "task",
-            "task",
-            "$7",
-            "$10",
-            " FOR NO KEY UPDATE SKIP LOCKED",
-            has_labels_postgres!($labels),
-            not_paused!(),
-            suits_postgres!("$11", "$12"),
-            $only
-        ))
+    (labelled $index:literal, $labels:literal, $only:expr) => {
+        next_merged!(
+            sqlite next_labelled!(
+                $index, "task INDEXED BY task_next_labels", "$7", "$10", "", has_labels_sqlite!($labels),
+                not_paused!(), suits_sqlite!("$11", "$12"), $only
+            );
+            postgres next_labelled!(
+                "task", "task", "$7", "$10", " FOR NO KEY UPDATE SKIP LOCKED", has_labels_postgres!($labels),
+                not_paused!(), suits_postgres!("$11", "$12"), $only
+            )
+        )
     };
-    ($picked:expr) => {
+    (sqlite $sqlite:expr; postgres $picked:expr) => {
         merged_sql!(
+            sqlite concat!(
+                start!("$1", "$5", "$6", "$8"), "WHERE id IN (", $sqlite, ") RETURNING ", columns!()
+            );
             notify "value || ' quiet'";
             "picked AS MATERIALIZED (",
             $picked,
@@ -231,10 +232,13 @@ macro_rules! next_merged {
     };
 }
 
-const MERGED_ANY: Sql = next_merged!(plain reachable_from!("$13"));
-const MERGED_IN_PROJECT: Sql = next_merged!(plain "AND project_id = $13");
-const MERGED_LABELLED: Sql = next_merged!(labelled "$14", reachable_from!("$13"));
-const MERGED_LABELLED_IN_PROJECT: Sql = next_merged!(labelled "$14", "AND project_id = $13");
+const MERGED_ANY: Sql = next_merged!(plain "task INDEXED BY task_next", reachable_from!("$13"));
+const MERGED_IN_PROJECT: Sql =
+    next_merged!(plain "task INDEXED BY task_next_of_project", "AND project_id = $13");
+const MERGED_LABELLED: Sql =
+    next_merged!(labelled "task INDEXED BY task_next", "$14", reachable_from!("$13"));
+const MERGED_LABELLED_IN_PROJECT: Sql =
+    next_merged!(labelled "task INDEXED BY task_next_of_project", "$14", "AND project_id = $13");
 
 /// What a task that needs labels has in `waiting` in addition to its unmet dependencies. The statements have it as a literal.
 pub(crate) const WAITS_FOR_LABELS: i64 = 1_048_576;
@@ -313,9 +317,7 @@ pub(crate) async fn claim(
         return Ok(None);
     };
     let claimed = claimed(row)?;
-    insert_attempt(db, claimed.attempt, &claim.worker).await?;
-    let task = &claimed.task;
-    db.queue_event(status(task, TaskStatus::InProgress, task.kind.agent_id()));
+    started(db, std::slice::from_ref(&claimed), &claim.worker).await?;
     Ok(Some(claimed))
 }
 
@@ -331,18 +333,19 @@ fn claimed(row: &Row) -> StoreResult<Claimed> {
 /// Claims up to `count` tasks in one statement, for callers with the same claim, which names no task.
 pub(crate) async fn claim_merged(
     db: &mut DbConnection,
-    skew: i64,
+    time: i64,
     (claim, machine): (&Claim, &str),
     count: usize,
 ) -> StoreResult<MergedResults> {
     let [before, between, after] = status_parts(TaskStatus::InProgress, WORKER_OF_KIND)?;
     let lease = millis(claim.lease);
-    let time = db.lease_time();
-    let mut values = args![skew, before, between, after, lease, time.now + lease];
+    let lease_time = db.lease_time();
+    let until = lease_time.now + lease;
+    let mut values = args![time, before, between, after, lease, until];
     let limit = u32::try_from(count).unwrap_or(u32::MAX);
     values.extend(args![
         kinds_text(claim),
-        time.clock,
+        lease_time.clock,
         claim.worker.as_str(),
         limit
     ]);
@@ -357,6 +360,9 @@ pub(crate) async fn claim_merged(
     let found = rows.iter().map(claimed);
     let mut found: Vec<Claimed> = found.collect::<StoreResult<_>>()?;
     found.sort_by_key(|Claimed { task, .. }| (task.priority, task.workflow_step, task.id));
+    if db.is_sqlite() {
+        started(db, &found, &claim.worker).await?;
+    }
     let found = found
         .into_iter()
         .map(|claimed| Some(MergeOutput::Claimed(Some(claimed))));
@@ -365,14 +371,25 @@ pub(crate) async fn claim_merged(
     MergedResults::new(outputs, &rows)
 }
 
-async fn insert_attempt(
-    db: &mut DbConnection,
-    attempt: AttemptRef,
-    worker: &str,
-) -> StoreResult<()> {
-    const INSERT: Sql =
-        sql!("INSERT INTO attempt (task_id, number, worker, started_at) VALUES ($1, $2, $3, $4)");
+/// Records the attempts of claimed tasks.
+async fn started(db: &mut DbConnection, claimed: &[Claimed], worker: &str) -> StoreResult<()> {
+    const INSERT: Sql = Sql {
+        sqlite: "INSERT INTO attempt (task_id, number, worker, started_at) \
+                 SELECT value ->> 0, value ->> 1, $2, $3 FROM json_each($1)",
+        postgres: "INSERT INTO attempt (task_id, number, worker, started_at) \
+                   SELECT CAST(value->>0 AS BIGINT), CAST(value->>1 AS BIGINT), $2, $3 \
+                   FROM json_array_elements(CAST($1 AS JSON)) AS new (value)",
+    };
+    if claimed.is_empty() {
+        return Ok(());
+    }
+    let attempts = claimed.iter().map(|claimed| claimed.attempt);
+    let attempts: Vec<_> = attempts.map(|new| (new.task, new.number)).collect();
     let now = db.now();
-    db.execute(INSERT, args![attempt.task, attempt.number, worker, now])
-        .await
+    db.execute(INSERT, args![json(&attempts)?, worker, now])
+        .await?;
+    for Claimed { task, .. } in claimed {
+        db.queue_event(status(task, TaskStatus::InProgress, task.kind.agent_id()));
+    }
+    Ok(())
 }

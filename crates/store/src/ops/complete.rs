@@ -6,10 +6,10 @@ use windlass_tasks::{Outcome, StoreResult, Task, TaskStatus};
 
 use super::finish;
 use crate::connection::DbConnection;
-use crate::events::{WORKER_OF_KIND, status_parts};
+use crate::events::{WORKER_OF_KIND, status, status_parts};
 use crate::merge::{CompletedAttempt, MergeOutput, MergedResults};
-use crate::sql::{Sql, args, json, merged_sql};
-use crate::task_row;
+use crate::sql::{Sql, args, json, json_rows, merged_sql};
+use crate::task_row::{self, columns};
 
 impl CompletedAttempt {
     fn row(&self) -> StoreResult<Option<CompletedRow<'_>>> {
@@ -66,10 +66,11 @@ struct CompletedRow<'a> {
 /// locks it, while it reads all other rows as they were when the statement began.
 pub(crate) async fn complete_merged(
     db: &mut DbConnection,
-    skew: i64,
+    time: i64,
     attempts: &[&CompletedAttempt],
 ) -> StoreResult<MergedResults> {
     const COMPLETE: Sql = merged_sql!(
+        sqlite "";
         "done AS MATERIALIZED (SELECT * FROM json_to_recordset(CAST($5 AS JSON)) AS done (task_id BIGINT, number BIGINT, ",
         "output TEXT, branch TEXT, unverified BIGINT, needs_review BIGINT, usage TEXT, total TEXT, proof TEXT, published TEXT, base TEXT)), ",
         "held AS MATERIALIZED (SELECT task.id FROM done JOIN task ON task.id = done.task_id AND task.attempt = done.number ",
@@ -98,8 +99,11 @@ pub(crate) async fn complete_merged(
     for attempt in attempts {
         input.extend(attempt.row()?);
     }
+    let Some(input) = json_rows(&input)? else {
+        return Ok(MergedResults::none(attempts.len()));
+    };
     let [before, between, after] = status_parts(TaskStatus::Completed, WORKER_OF_KIND)?;
-    let values = args![skew, before, between, after, json(&input)?];
+    let values = args![time, before, between, after, input];
     let rows = db.fetch_returning(COMPLETE, values).await?;
     let mut tasks: Vec<Task> = Vec::with_capacity(rows.len());
     for row in &rows {
@@ -111,3 +115,68 @@ pub(crate) async fn complete_merged(
     });
     MergedResults::new(outputs.collect(), &rows)
 }
+
+/// Completes one attempt like [`complete_merged`] does, on SQLite: in one call to its thread. `None` leaves it to `finish`.
+pub(crate) async fn complete_one(
+    db: &mut DbConnection,
+    attempt: &CompletedAttempt,
+) -> StoreResult<Option<Task>> {
+    let Some(row) = attempt.row()? else {
+        return Ok(None);
+    };
+    let values = args![
+        row.task_id,
+        row.number,
+        db.now(),
+        row.output,
+        row.branch,
+        row.unverified,
+        row.needs_review,
+        row.usage,
+        row.total,
+        row.proof.as_deref(),
+        row.published,
+        row.base,
+    ];
+    let Some(row) = db.fetch_returning(COMPLETE_ONE, values).await?.pop() else {
+        return Ok(None);
+    };
+    let task = task_row::from_row(&row)?.task;
+    db.queue_event(status(&task, TaskStatus::Completed, task.kind.agent_id()));
+    Ok(Some(task))
+}
+
+/// The conditions of [`complete_merged`], which hold until the last statement.
+macro_rules! held {
+    () => {
+        " EXISTS (SELECT 1 FROM task JOIN attempt ON attempt.task_id = task.id AND attempt.number = task.attempt \
+         WHERE task.id = $1 AND task.attempt = $2 AND task.status = 'in_progress' AND task.depended_on = 0 \
+         AND task.best_of IS NULL AND task.candidate_of IS NULL AND task.usage = '' \
+         AND ($12 IS NOT NULL OR attempt.base_parts = '[]'))"
+    };
+}
+
+const COMPLETE_ONE: Sql = Sql {
+    sqlite: concat!(
+        "UPDATE attempt SET ended = 'completed', ended_at = $3, usage = $8, error = NULL, ",
+        "published = coalesce($11, change_commit), base = coalesce($12, base), base_parts = '[]' ",
+        "WHERE task_id = $1 AND number = $2 AND",
+        held!(),
+        "; INSERT INTO earlier_proof (task_id, attempt, body) SELECT task_id, attempt, body FROM proof ",
+        "WHERE task_id = $1 AND attempt <> $2 AND $10 IS NOT NULL AND",
+        held!(),
+        " ON CONFLICT (task_id, attempt) DO NOTHING",
+        "; INSERT INTO proof (task_id, attempt, body) SELECT $1, $2, $10 WHERE $10 IS NOT NULL AND",
+        held!(),
+        " ON CONFLICT (task_id) DO UPDATE SET attempt = excluded.attempt, body = excluded.body",
+        "; UPDATE approval SET decided_at = $3 WHERE task_id = $1 AND decided_at IS NULL AND",
+        held!(),
+        "; UPDATE task SET status = 'completed', output = $4, branch = $5, unverified = $6, needs_review = $7, ",
+        "usage = $9, review = NULL, outdated = 0, cancel_requested = 0, lease_until = 0, updated_at = $3, ",
+        "completed_at = $3 WHERE id = $1 AND",
+        held!(),
+        " RETURNING ",
+        columns!()
+    ),
+    postgres: "",
+};

@@ -22,12 +22,15 @@ struct Renewal {
 /// the operation.
 pub(crate) async fn renew_merged(
     db: &mut DbConnection,
-    skew: i64,
+    time: i64,
     renewals: &[(AttemptRef, Duration)],
 ) -> StoreResult<MergedResults> {
     // Has no event: it need not be on disk.
     const RENEW: Sql = Sql {
-        sqlite: "",
+        sqlite: "UPDATE task NOT INDEXED SET lease_ms = new.value ->> 'lease', lease_until = $3 + (new.value ->> 'lease'), \
+                 lease_clock = $4, lease_beat = lease_beat + 1, lease_at = $1 FROM json_each($2) AS new \
+                 WHERE task.id = new.value ->> 'task_id' AND task.attempt = new.value ->> 'number' \
+                 AND task.status = 'in_progress' RETURNING id, attempt, cancel_requested",
         postgres: concat!(
             "WITH ",
             merged_clock!("off"),
@@ -46,8 +49,8 @@ pub(crate) async fn renew_merged(
         lease: millis(*lease),
     });
     let rows = json(&rows.collect::<Vec<_>>())?;
-    let time = db.lease_time();
-    let values = args![skew, rows, time.now, time.clock];
+    let lease_time = db.lease_time();
+    let values = args![time, rows, lease_time.now, lease_time.clock];
     let mut renewed = Vec::with_capacity(renewals.len());
     for row in db.fetch_returning(RENEW, values).await? {
         let status = if row.flag("cancel_requested")? {

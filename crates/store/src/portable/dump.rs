@@ -25,7 +25,7 @@ pub(super) type Sink<'a> = &'a mut (dyn FnMut(&str) -> StoreResult<()> + Send);
 /// Begins a transaction that sees one state of the database.
 pub(super) async fn begin_snapshot(pools: &Pools) -> StoreResult<DbConnection> {
     let mut db = pools.reader().await?;
-    db.begin(BEGIN_SNAPSHOT).await?;
+    db.begin_read(BEGIN_SNAPSHOT).await?;
     Ok(db)
 }
 

@@ -8,6 +8,7 @@ use windlass_tasks::{StoreError, StoreResult};
 use super::{connect_options, file, mounts, pool};
 use crate::StoreSettings;
 use crate::error::{StoreLocation, damaged};
+use crate::last_break::LastBreak;
 use crate::pools::{DatabasePools, Pools, read_only};
 use crate::schema;
 use crate::sql::{args, sql};
@@ -40,6 +41,7 @@ pub async fn inspect(path: &Path) -> StoreResult<Inspection> {
     let connection = pool(1, &settings, connect_options(path));
     let pools = Pools {
         kind: DatabasePools::Sqlite(Err(read_only(&location)), connection.clone()),
+        last_break: LastBreak::default(),
         file_signal: None,
         location,
         clock_skew: settings.clock_skew.clone(),

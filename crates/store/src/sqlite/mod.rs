@@ -16,6 +16,7 @@ use windlass_tasks::{StoreError, StoreResult};
 use crate::StoreSettings;
 use crate::error::{self, BUSY_TIMEOUT, StoreLocation};
 use crate::file_signal::FileSignal;
+use crate::last_break::LastBreak;
 use crate::pools::{DatabasePools, Pools, read_only};
 use crate::store::SqlStore;
 use file::FileAccess;
@@ -86,6 +87,7 @@ pub(crate) async fn connect(
         kind: DatabasePools::Sqlite(writer, readers),
         file_signal: Some(FileSignal::new(path.to_owned())),
         location,
+        last_break: LastBreak::default(),
         clock_skew: settings.clock_skew.clone(),
         lease_clock: Arc::clone(&settings.lease_clock),
         migrations: settings.migrations.clone(),

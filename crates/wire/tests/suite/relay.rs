@@ -10,22 +10,24 @@ use super::streams::{read, write};
 fn relay(dialect: Dialect, stream_usage: bool, mut bytes: &[u8], sizes: &[usize]) -> RelayedFrames {
     let mut relay = StreamRelay::new(dialect, stream_usage).unwrap();
     let mut all = RelayedFrames::default();
-    let mut add = |part: Result<RelayedFrames, ModelError>| match part {
-        Ok(mut part) => {
-            all.bytes.append(&mut part.bytes);
-            all.events.append(&mut part.events);
-        }
-        Err(error) => all.events.push(ModelEvent::Error(error)),
+    let mut add = |mut part: RelayedFrames, ended: Result<(), ModelError>| {
+        all.bytes.append(&mut part.bytes);
+        all.events.append(&mut part.events);
+        all.events.extend(ended.err().map(ModelEvent::Error));
     };
     for size in sizes.iter().cycle() {
         if bytes.is_empty() {
             break;
         }
         let (chunk, rest) = bytes.split_at((*size).clamp(1, bytes.len()));
-        add(relay.push(chunk));
+        match relay.push(chunk) {
+            Ok(part) => add(part, Ok(())),
+            Err(error) => add(RelayedFrames::default(), Err(error)),
+        }
         bytes = rest;
     }
-    add(relay.finish());
+    let (part, ended) = relay.finish();
+    add(part, ended);
     all
 }
 
