@@ -27,12 +27,14 @@ const SETTINGS: &[(&str, &str)] = &[
     ("statement_timeout", "15000"),
     ("idle_in_transaction_session_timeout", "30000"),
 ];
-/// Further settings of writers. The number of waiting tasks changes faster than the statistics of the planner. So it must
-/// neither plan each time nor sort where an index has the order.
+/// Further settings of writers. The numbers of rows change faster than the statistics of the planner. So it must neither plan
+/// each time, nor sort where an index has the order, nor read a whole table to join a few rows with it.
 const WRITER_SETTINGS: &[(&str, &str)] = &[
     ("plan_cache_mode", "force_generic_plan"),
     ("enable_seqscan", "off"),
     ("enable_sort", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
     ("jit", "off"),
 ];
 /// A setting without a meaning, by which a session is recognized as ours.
