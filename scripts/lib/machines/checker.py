@@ -181,7 +181,7 @@ def undisturbed(start, needed, faults, machines):
 def remains(history):
     """Nothing is left running, and the store is consistent."""
     for machine, command in history.running:
-        yield f"{machine} still runs: {command[:200]}"
+        yield f"{machine} still runs: {command[:300]}"
     if history.damage:
         yield f"windlass store check: {history.damage}"
 

@@ -102,4 +102,4 @@ def check(site, ids):
     calls = [(site.work / f"model-{name}.log").read_text().count("POST ") for name in MACHINE_OF.values()]
     print(f"many-machines: {len(attempts)} attempts, {calls[0]} calls of Codex, {calls[1]} of Claude Code", flush=True)
     for name, line in site.running():
-        yield f"{name} still runs: {line[:200]}"
+        yield f"{name} still runs: {line[:300]}"

@@ -184,10 +184,13 @@ class Machine:
             return Process(subprocess.Popen(self.enter(command, env, cwd), stdin=subprocess.DEVNULL, stdout=file, stderr=file))
 
     def processes(self):
-        """Returns the command lines of all processes but the first."""
-        found = self.run(["ps", "-e", "-o", "pid=,ppid=,args="])
-        rows = [line.split(None, 2) for line in found.splitlines()]
-        return [args for pid, ppid, args in rows if pid != "1" and "ps -e -o" not in args]
+        """Returns the command lines of all processes but the first, each with its state."""
+        found = self.run(["ps", "-e", "-o", "pid=,ppid=,etimes=,stat=,wchan=,args="])
+        rows = [line.split(None, 5) for line in found.splitlines()]
+        return [
+            f"{args} (process {pid} of {ppid}, {seconds} s old, {state}, {waits_in})"
+            for pid, ppid, seconds, state, waits_in, args in rows if pid != "1" and "ps -e -o" not in args
+        ]
 
     def kill_all(self):
         """Kills every process, as a power failure does."""

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use sqlx::Row as _;
+use windlass_core::Usage;
 use windlass_tasks::{
-    Broadcast, Claim, EventFilter, LeaseStatus, NewApproval, NewProject, NewTask, ProjectId,
-    StoreError, TaskFilter,
+    Broadcast, Claim, EventFilter, LeaseStatus, NewApproval, NewProject, NewTask, Outcome,
+    ProjectId, StoreError, TaskFilter,
 };
 
 use super::cluster::Cluster;
@@ -203,4 +205,53 @@ async fn p14_crash_of_the_server_loses_no_event_that_was_seen() {
         let known = store.events(EventFilter::default()).await.unwrap();
         assert_eq!(known, seen, "{kind}");
     }
+}
+
+/// Without statistics, the planner takes every table for small, and would rather read all of it than use an index.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn completing_an_attempt_reads_no_other_attempts() {
+    const ATTEMPTS: i64 = 300;
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let url = cluster.url(&database);
+    let store = windlass_store::open(&url).await.unwrap();
+    let project = NewProject {
+        name: "shop".to_owned(),
+        root: "/home/me/shop".into(),
+    };
+    let project = store.add_project(project).await.unwrap().id;
+    let mut connection = cluster.connect(&database).await;
+    let tasks = vec![NewTask::new(project, "sell tea"); ATTEMPTS as usize];
+    store.enqueue(tasks).await.unwrap();
+    for _ in 0..ATTEMPTS {
+        let claim = Claim {
+            worker: "w".to_owned(),
+            lease: Duration::from_secs(60),
+            ..Claim::default()
+        };
+        let claimed = store.claim(claim).await.unwrap().unwrap();
+        let outcome = Outcome::Completed {
+            proof: None,
+            branch: None,
+            output: "done".to_owned(),
+        };
+        let usage = Usage::default();
+        store.finish(claimed.attempt, outcome, usage).await.unwrap();
+    }
+    // The server counts a session's reads when it is idle for a second or ends.
+    drop(store);
+    let counts = "SELECT n_tup_upd AS ended, coalesce(idx_tup_fetch, 0) + seq_tup_read AS read \
+                  FROM pg_stat_user_tables WHERE relname = 'attempt'";
+    let (mut ended, mut read) = (0, 0);
+    for _ in 0..100 {
+        let row = sqlx::query(counts).fetch_one(&mut connection).await;
+        let row = row.unwrap();
+        (ended, read) = (row.get::<i64, _>("ended"), row.get::<i64, _>("read"));
+        if ended == ATTEMPTS {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(ended, ATTEMPTS);
+    assert!(read < ATTEMPTS * 10, "{read} rows");
 }

@@ -23,6 +23,8 @@ pub(in crate::cli) enum PushFailure {
     Authentication(String),
     /// The remote cannot be reached.
     Unreachable(String),
+    /// There is no repository at the address. It may be on a disk that is not mounted for a moment.
+    Missing(String),
     /// It took too long.
     TimedOut(Duration),
     /// The command for pull requests failed.
@@ -61,6 +63,8 @@ const UNREACHABLE: &[&str] = &[
     "returned error: 5",
 ];
 
+const MISSING: &[&str] = &["does not appear to be a git repository"];
+
 impl PushFailure {
     /// Reads the output of git.
     pub(in crate::cli) fn parse(stdout: &str, stderr: &str) -> Self {
@@ -88,6 +92,8 @@ impl PushFailure {
             Self::Authentication(words)
         } else if says(UNREACHABLE) {
             Self::Unreachable(words)
+        } else if says(MISSING) {
+            Self::Missing(words)
         } else {
             Self::Other(words)
         }
@@ -115,7 +121,10 @@ impl PushFailure {
             Self::TimedOut(after) => {
                 format!("{remote} did not answer within {} s", after.as_secs())
             }
-            Self::Command { words, .. } | Self::NotStarted { words, .. } | Self::Other(words) => {
+            Self::Command { words, .. }
+            | Self::NotStarted { words, .. }
+            | Self::Missing(words)
+            | Self::Other(words) => {
                 format!("git failed with {remote}: {words}")
             }
         };
@@ -156,7 +165,7 @@ impl PushFailure {
                 "the branch is on {remote}, but {program} cannot be started: {words}; install it or change \
                 publish.command, then {again}"
             ),
-            Self::Other(words) => {
+            Self::Missing(words) | Self::Other(words) => {
                 format!("the push to {remote} failed: {words}; when that is solved, {again}")
             }
         };
@@ -256,6 +265,8 @@ mod tests {
             words.contains("https://h/r/") && !words.contains("key"),
             "{words}"
         );
+        let missing = "fatal: '/r' does not appear to be a git repository\nfatal: Could not read from remote repository.\n";
+        assert!(matches!(parse(missing), PushFailure::Missing(_)));
         assert!(matches!(
             parse("fatal: no such thing"),
             PushFailure::Other(_)

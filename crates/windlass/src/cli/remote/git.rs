@@ -13,7 +13,7 @@ use super::url::check_url;
 /// Time limits: of a command on this machine, and of fetching a whole history.
 const LOCAL: Duration = Duration::from_secs(60);
 const FETCH: Duration = Duration::from_secs(30 * 60);
-/// Pauses before the tries after the first one, if the remote cannot be reached.
+/// Pauses before the retries of a worker, if the remote cannot be reached.
 const PAUSES: [Duration; 8] = [
     Duration::from_secs(1),
     Duration::from_secs(3),
@@ -25,14 +25,16 @@ const PAUSES: [Duration; 8] = [
     Duration::from_secs(60),
 ];
 
+/// Maximum number of retries of a worker if there is no repository at the address, which may be wrong.
+const MISSING_RETRIES: usize = 4;
+
 /// The user's git, in one repository with one remote.
 #[derive(Debug)]
 pub(super) struct RemoteGit<'a> {
     git: UserGit<'a>,
     dir: &'a Path,
     url: &'a str,
-    /// Whether to try again if the remote cannot be reached.
-    is_patient: bool,
+    retries: bool,
 }
 
 impl<'a> RemoteGit<'a> {
@@ -43,13 +45,13 @@ impl<'a> RemoteGit<'a> {
             git: UserGit::without_hooks(dir).await,
             dir,
             url,
-            is_patient: false,
+            retries: false,
         })
     }
 
-    /// Tries again for about five minutes if the remote cannot be reached.
-    pub(super) fn patient(mut self) -> Self {
-        self.is_patient = true;
+    /// Retries for about five minutes if the remote cannot be reached, for callers that no person waits for.
+    pub(super) fn with_retries(mut self, retries: bool) -> Self {
+        self.retries = retries;
         self
     }
 
@@ -163,7 +165,9 @@ impl<'a> RemoteGit<'a> {
                 .push(self.url, reference, commit, Some(lease))
                 .await;
             match pushed {
-                Err(failure) if failure.may_pass() => tries.pause(self, failure).await?,
+                Err(failure) if failure.may_pass() || tries.max(&failure) > 0 => {
+                    tries.pause(self, failure).await?;
+                }
                 Err(PushFailure::Ahead) if tries.count > 0 => {
                     let there = self.commit(reference).await?;
                     let is_ours = there.as_deref() == Some(commit);
@@ -248,21 +252,33 @@ impl<'a> RemoteGit<'a> {
     }
 
     fn tries(&self) -> Tries {
-        let max = if self.is_patient { PAUSES.len() } else { 0 };
-        Tries { count: 0, max }
+        Tries {
+            count: 0,
+            retries: self.retries,
+        }
     }
 }
 
 /// The tries of one operation.
 struct Tries {
     count: usize,
-    max: usize,
+    retries: bool,
 }
 
 impl Tries {
+    /// Returns how often an operation with this failure is retried.
+    fn max(&self, failure: &PushFailure) -> usize {
+        match failure {
+            _ if !self.retries => 0,
+            PushFailure::Missing(_) => MISSING_RETRIES,
+            failure if failure.may_pass() => PAUSES.len(),
+            _ => 0,
+        }
+    }
+
     /// Waits before the next try, or returns the error if there is none.
     async fn pause(&mut self, git: &RemoteGit<'_>, failure: PushFailure) -> Result<(), Error> {
-        if self.count == self.max || !failure.may_pass() {
+        if self.count >= self.max(&failure) {
             return Err(git.error(&failure));
         }
         tokio::time::sleep(PAUSES[self.count]).await;

@@ -31,6 +31,8 @@ pub(in crate::cli) struct RemoteMirror {
     pub(super) dir: PathBuf,
     pub(super) url: String,
     pub(super) refs: TaskRefs,
+    /// Whether its git commands wait for a remote that cannot be reached.
+    retries: bool,
 }
 
 impl RemoteMirror {
@@ -42,7 +44,16 @@ impl RemoteMirror {
             refs: TaskRefs {
                 store: store.to_owned(),
             },
+            retries: false,
         })
+    }
+
+    /// Waits for a remote that cannot be reached, as a worker does.
+    pub(super) fn with_retries(self) -> Self {
+        Self {
+            retries: true,
+            ..self
+        }
     }
 
     /// Returns the root commits of the remote's default branch, oldest first.
@@ -64,7 +75,8 @@ impl RemoteMirror {
     }
 
     pub(super) async fn git(&self) -> Result<RemoteGit<'_>, Error> {
-        Ok(RemoteGit::new(&self.dir, &self.url).await?.patient())
+        let git = RemoteGit::new(&self.dir, &self.url).await?;
+        Ok(git.with_retries(self.retries))
     }
 
     /// Brings the mirror up to date. It is created if it is missing.

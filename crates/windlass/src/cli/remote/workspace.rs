@@ -24,7 +24,8 @@ pub(in crate::cli) struct RemoteProjects {
 impl RemoteProjects {
     /// Returns the mirror of a project that has a remote.
     pub(super) fn mirror(&self, project: &Project) -> Option<RemoteMirror> {
-        RemoteMirror::of(project, &self.mirrors, &self.store_id)
+        let mirror = RemoteMirror::of(project, &self.mirrors, &self.store_id)?;
+        Some(mirror.with_retries())
     }
 }
 
