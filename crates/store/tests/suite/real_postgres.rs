@@ -210,6 +210,7 @@ async fn p14_crash_of_the_server_loses_no_event_that_was_seen() {
 /// Without statistics, the planner takes every table for small, and would rather read all of it than use an index.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn completing_an_attempt_reads_no_other_attempts() {
+    const TASKS: usize = 20_000;
     const ATTEMPTS: i64 = 300;
     let cluster = Cluster::shared();
     let database = cluster.database().await;
@@ -221,8 +222,10 @@ async fn completing_an_attempt_reads_no_other_attempts() {
     };
     let project = store.add_project(project).await.unwrap().id;
     let mut connection = cluster.connect(&database).await;
-    let tasks = vec![NewTask::new(project, "sell tea"); ATTEMPTS as usize];
-    store.enqueue(tasks).await.unwrap();
+    for _ in 0..TASKS / 1_000 {
+        let tasks = vec![NewTask::new(project, "sell tea"); 1_000];
+        store.enqueue(tasks).await.unwrap();
+    }
     for _ in 0..ATTEMPTS {
         let claim = Claim {
             worker: "w".to_owned(),
