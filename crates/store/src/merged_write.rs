@@ -171,3 +171,114 @@ async fn write(
         add_merged::add_merged(db, time, &tasks).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use windlass_core::Usage;
+    use windlass_tasks::{
+        AttemptRef, Claim, NewProject, NewTask, Outcome, ProjectId, Projects as _, TaskQueue as _,
+    };
+
+    use super::*;
+    use crate::StoreSettings;
+    use crate::merge::CompletedAttempt;
+    use crate::sql::Sql;
+    use crate::sqlite;
+    use crate::store::SqlStore;
+
+    /// Opens a store with a project, and its connections.
+    async fn open(dir: &tempfile::TempDir) -> (SqlStore, ProjectId, Pools) {
+        let path = dir.path().join("store.db");
+        let settings = StoreSettings::default();
+        let store = sqlite::open(&path, settings.clone()).await.unwrap();
+        let (pools, _) = sqlite::connect(&path, &settings).await.unwrap();
+        let project = NewProject {
+            name: "shop".to_owned(),
+            root: "/home/me/shop".into(),
+        };
+        let project = store.add_project(project).await.unwrap().id;
+        (store, project, pools)
+    }
+
+    /// The writer would run them as operations if a statement failed, so a test of the results alone would not notice.
+    #[tokio::test]
+    async fn merged_writes_of_each_kind_run_on_sqlite() {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, project, pools) = open(&dir).await;
+        let add = |needs: &[&str]| {
+            let needs = needs.iter().map(|label| (*label).to_owned()).collect();
+            let new = NewTask::new(project, "sell tea");
+            Arc::new(vec![NewTask { needs, ..new }])
+        };
+        store
+            .enqueue(vec![add(&["gpu"])[0].clone(); 4])
+            .await
+            .unwrap();
+        let mut db = pools.writer().await.unwrap();
+        let inputs = [0, 1].map(|_| Arc::new(MergeInput::Add(add(&[]))));
+        pools.begin(&mut db, true).await.unwrap();
+        for _ in 0..4 {
+            let now = db.now();
+            let added = write(&mut db, now, &inputs).await.unwrap();
+            assert!(added.outputs.iter().all(Option::is_some), "{added:?}");
+        }
+        let mut attempts: Vec<AttemptRef> = Vec::new();
+        for project_id in [None, Some(project)] {
+            for labels in [vec![], vec!["gpu".to_owned()]] {
+                let claim = Claim {
+                    worker: "w".to_owned(),
+                    lease: Duration::from_secs(60),
+                    project_id,
+                    labels,
+                    ..Claim::default()
+                };
+                let input = MergeInput::Claim(claim, String::new());
+                let inputs = vec![Arc::new(input); 2];
+                let now = db.now();
+                for output in write(&mut db, now, &inputs).await.unwrap().outputs {
+                    let Some(MergeOutput::Claimed(Some(claimed))) = output else {
+                        panic!("{output:?}");
+                    };
+                    attempts.push(claimed.attempt);
+                }
+            }
+        }
+        let renewals = attempts
+            .iter()
+            .map(|attempt| Arc::new(MergeInput::Renew(*attempt, Duration::from_secs(60))));
+        let completions = attempts.iter().map(|attempt| {
+            let outcome = Outcome::Completed {
+                proof: None,
+                branch: None,
+                output: "done".to_owned(),
+            };
+            let end = Arc::new((outcome, Usage::default()));
+            Arc::new(MergeInput::Complete(
+                CompletedAttempt::new(*attempt, &end).unwrap(),
+            ))
+        });
+        let kinds: [Vec<Arc<MergeInput>>; 2] = [renewals.collect(), completions.collect()];
+        for inputs in kinds {
+            let now = db.now();
+            let results = write(&mut db, now, &inputs).await.unwrap();
+            assert!(results.outputs.iter().all(Option::is_some), "{results:?}");
+        }
+        db.rollback().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn store_without_its_counter_of_events_accepts_nothing() {
+        const DAMAGE: Sql = Sql::same("DELETE FROM counter WHERE name = 'event'");
+        let dir = tempfile::tempdir().unwrap();
+        let (store, project, pools) = open(&dir).await;
+        let mut db = pools.writer().await.unwrap();
+        db.execute_batch(DAMAGE).await.unwrap();
+        drop(db);
+        let new = NewTask::new(project, "sell tea");
+        store.enqueue(vec![new]).await.unwrap_err();
+        let tasks = store.tasks(windlass_tasks::TaskFilter::default()).await;
+        assert_eq!(tasks.unwrap(), []);
+    }
+}
