@@ -235,7 +235,8 @@ mod tests {
                     ..Claim::default()
                 };
                 let input = MergeInput::Claim(claim, String::new());
-                let inputs = vec![Arc::new(input); 2];
+                let input = Arc::new(input);
+                let inputs = [Arc::clone(&input), input];
                 let now = db.now();
                 for output in write(&mut db, now, &inputs).await.unwrap().outputs {
                     let Some(MergeOutput::Claimed(Some(claimed))) = output else {

@@ -8,10 +8,18 @@ use sqlx::Row as _;
 use windlass_core::Usage;
 use windlass_tasks::{
     Broadcast, Claim, EventFilter, LeaseStatus, NewApproval, NewProject, NewTask, Outcome,
-    ProjectId, StoreError, TaskFilter,
+    ProjectId, StoreError, TaskFilter, TaskStore,
 };
 
 use super::cluster::Cluster;
+
+async fn add_shop(store: &Arc<dyn TaskStore>) -> ProjectId {
+    let project = NewProject {
+        name: "shop".to_owned(),
+        root: "/home/me/shop".into(),
+    };
+    store.add_project(project).await.unwrap().id
+}
 
 #[test]
 fn p1_p2_restart_during_writes_loses_nothing() {
@@ -24,11 +32,7 @@ fn p1_p2_restart_during_writes_loses_nothing() {
     runtime.block_on(async {
         let database = cluster.database().await;
         let store = windlass_store::open(&cluster.url(&database)).await.unwrap();
-        let project = NewProject {
-            name: "shop".to_owned(),
-            root: "/home/me/shop".into(),
-        };
-        let project = store.add_project(project).await.unwrap().id;
+        let project = add_shop(&store).await;
 
         let ended = Arc::new(AtomicBool::new(false));
         let started = Arc::new(tokio::sync::Notify::new());
@@ -127,11 +131,7 @@ async fn cluster_without_early_flush(name: &str) -> (Cluster, String, ProjectId)
     let database = cluster.database().await;
     let url = cluster.url(&database);
     let store = windlass_store::open(&url).await.unwrap();
-    let project = NewProject {
-        name: "shop".to_owned(),
-        root: "/home/me/shop".into(),
-    };
-    let project = store.add_project(project).await.unwrap().id;
+    let project = add_shop(&store).await;
     (cluster, url, project)
 }
 
@@ -216,11 +216,7 @@ async fn completing_an_attempt_reads_no_other_attempts() {
     let database = cluster.database().await;
     let url = cluster.url(&database);
     let store = windlass_store::open(&url).await.unwrap();
-    let project = NewProject {
-        name: "shop".to_owned(),
-        root: "/home/me/shop".into(),
-    };
-    let project = store.add_project(project).await.unwrap().id;
+    let project = add_shop(&store).await;
     let mut connection = cluster.connect(&database).await;
     for _ in 0..TASKS / 1_000 {
         let tasks = vec![NewTask::new(project, "sell tea"); 1_000];
