@@ -13,13 +13,26 @@ use std::path::Path;
 use rustix::process::{getgid, getuid};
 
 use crate::error::{Error, Result};
-use crate::fs_policy::{Access, FsPolicy};
+use crate::fs_policy::{Access, FsPolicy, ROOT};
 use crate::limits::ResourceLimits;
 use crate::network::NetworkPlan;
 use crate::path_lists;
 use crate::profile::ProfileKind;
 use crate::protect::ProtectedPath;
 use crate::seccomp::{self, CallFilter, Sockets};
+
+/// The devices of the sandbox.
+const DEVICES: &str = "/dev";
+/// The processes of the sandbox.
+const PROCESSES: &str = "/proc";
+
+/// What a sandbox has of its own, whatever the rules say.
+const HAS_ITS_OWN: [&str; 4] = [
+    DEVICES,
+    PROCESSES,
+    path_lists::SHARED_MEMORY,
+    path_lists::MESSAGE_QUEUES,
+];
 
 /// Maximum size of `/dev/shm`, where programs share memory.
 const SHARED_MEMORY_BYTES: u64 = 512 << 20;
@@ -79,13 +92,10 @@ pub(crate) fn bwrap_args(
         private_dirs: Vec::new(),
     };
     args.identity(policy);
-    args.push(&[&"--ro-bind", &"/", &"/", &"--dev", &"/dev"]);
-    args.private_dir(Path::new(path_lists::SHARED_MEMORY), limits);
-    // The new `/dev` is in memory and has no limit.
-    args.push(&[&"--remount-ro", &"/dev"]);
-    args.push(&[&"--bind", &"/proc", &"/proc"]);
-    if policy.kind != ProfileKind::Agent || getuid().is_root() {
-        args.cover_kernel_settings();
+    if policy.programs_only {
+        args.needed_devices();
+    } else {
+        args.kernel_files(policy.kind, limits);
     }
     args.rules(policy, limits);
     args.protect(protected);
@@ -157,24 +167,45 @@ impl BwrapArgs {
         self.private_dirs.push(path.into());
     }
 
-    fn cover_kernel_settings(&mut self) {
-        for path in path_lists::KERNEL_SETTINGS {
-            self.push(&[&"--ro-bind-try", path, path]);
+    /// Mounts devices, shared memory and `/proc`.
+    fn kernel_files(&mut self, kind: ProfileKind, limits: &ResourceLimits) {
+        self.push(&[&"--dev", &DEVICES]);
+        self.private_dir(Path::new(path_lists::SHARED_MEMORY), limits);
+        self.push(&[&"--bind", &PROCESSES, &PROCESSES]);
+        if kind != ProfileKind::Agent || getuid().is_root() {
+            for path in path_lists::KERNEL_SETTINGS {
+                self.push(&[&"--ro-bind-try", path, path]);
+            }
         }
     }
 
+    fn needed_devices(&mut self) {
+        for path in path_lists::NEEDED_DEVICES {
+            self.push(&[&"--dev-bind", path, path]);
+        }
+    }
+
+    /// Mounts what the rules show into the root, which is empty and in memory.
     fn rules(&mut self, policy: &FsPolicy, limits: &ResourceLimits) {
-        let mut sealed = Vec::new();
+        let mut sealed = vec![Path::new(ROOT)];
+        if !policy.programs_only {
+            sealed.push(Path::new(DEVICES));
+        }
         for (path, &access) in &policy.rules {
-            // The root, and a path with the same access as its parent, need no mount.
-            if path.parent().is_none() || policy.inherited_access(path) == access {
+            if path == Path::new(ROOT) || HAS_ITS_OWN.iter().any(|own| path == Path::new(own)) {
                 continue;
             }
+            let inherited = policy.inherited_access(path);
             match access {
+                // A program that lists the root finds the names that it knows.
+                Access::Hidden if is_in_root(path) && path.is_dir() => {
+                    self.push(&[&"--dir", path]);
+                }
+                _ if access == inherited => {}
                 Access::Read => self.push(&[&"--ro-bind", path, path]),
                 Access::Write => self.push(&[&"--bind", path, path]),
                 Access::Private => self.private_dir(path, limits),
-                Access::Hidden if policy.inherited_access(path) == Access::Private => {}
+                Access::Hidden if inherited == Access::Private => {}
                 Access::Hidden if path.is_dir() => {
                     self.push(&[&"--tmpfs", path]);
                     sealed.push(path);
@@ -184,13 +215,13 @@ impl BwrapArgs {
         }
         for (link, target) in &policy.links {
             let is_absent = matches!(policy.access(link), Access::Private | Access::Hidden);
-            if is_absent && policy.is_visible(target) {
+            if is_absent && (is_in_root(link) || policy.is_visible(target)) {
                 self.push(&[&"--symlink", target, link]);
             }
         }
         // Last, because paths shown inside a hidden directory must be mounted there first.
         for path in sealed {
-            self.push(&[&"--remount-ro", path]);
+            self.push(&[&"--remount-ro", &path]);
         }
     }
 
@@ -206,4 +237,8 @@ impl BwrapArgs {
             }
         }
     }
+}
+
+fn is_in_root(path: &Path) -> bool {
+    path.parent() == Some(Path::new(ROOT))
 }

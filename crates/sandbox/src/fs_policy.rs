@@ -14,6 +14,9 @@ use crate::profile::{Profile, ProfileKind};
 use crate::repository::RepositoryPaths;
 use crate::working_dir;
 
+/// The root of the file system.
+pub(crate) const ROOT: &str = "/";
+
 /// The access to a path and everything under it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Access {
@@ -48,6 +51,8 @@ pub(crate) struct FsPolicy {
     pub(crate) cwd: PathBuf,
     pub(crate) network: Network,
     pub(crate) kind: ProfileKind,
+    /// See [`Profile::programs_only`].
+    pub(crate) programs_only: bool,
 }
 
 impl FsPolicy {
@@ -64,16 +69,24 @@ impl FsPolicy {
             cwd,
             network: profile.network.clone(),
             kind: profile.kind,
+            programs_only: profile.programs_only,
         };
-        policy.hide_system(host);
-        policy.hide_home(host);
-        policy.allow_working_dir(host);
-        policy.show_repository(host);
-        policy.show_home_paths(host);
-        policy.show_toolchains(host);
+        if profile.programs_only {
+            policy.show_system_programs();
+            policy.allow_working_dir(host);
+        } else {
+            policy.show_system(host);
+            policy.hide_home(host);
+            policy.allow_working_dir(host);
+            policy.show_repository(host);
+            policy.show_home_paths(host);
+            policy.show_toolchains(host);
+        }
         policy.add_profile_rules(profile, host)?;
         policy.hide_own_dirs()?;
         policy.keep_working_dir_read_only(host);
+        // No setting shows or opens the root as a whole.
+        policy.rules.insert(ROOT.into(), Access::Hidden);
         policy.widen_only();
         Ok(policy)
     }
@@ -183,10 +196,13 @@ impl FsPolicy {
         Ok(())
     }
 
-    /// Makes the working directory writable, unless the profile makes it read-only, it contains the
-    /// home directory or is the file system root.
+    /// Makes the working directory writable, unless the profile makes it read-only or it contains
+    /// the home directory. The root needs no rule.
     fn allow_working_dir(&mut self, host: &Host) {
         let cwd = self.cwd.clone();
+        if cwd == Path::new(ROOT) {
+            return;
+        }
         let is_read_only = self.access == DirAccess::ReadOnly || host.home().starts_with(&cwd);
         if is_read_only || !working_dir::is_writable(&cwd) {
             self.rules.insert(cwd.clone(), Access::Read);

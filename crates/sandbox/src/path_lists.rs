@@ -8,6 +8,28 @@ pub(crate) const SYSTEM_DIRS: &[&str] = &[
     "run", "sbin", "snap", "sys", "tmp", "usr", "var",
 ];
 
+/// What a program of the system needs to start: programs, libraries, and the files by which they are
+/// found. Times are written in the local time zone.
+pub(crate) const SYSTEM_PROGRAMS: &[&str] = &[
+    "/bin",
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/gnu",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libexec",
+    "/libx32",
+    "/nix",
+    "/run/current-system",
+    "/sbin",
+    "/usr",
+];
+
+/// The devices that every program may expect.
+pub(crate) const NEEDED_DEVICES: &[&str] = &["/dev/null", "/dev/urandom"];
+
 /// System directories of which only a part is readable.
 pub(crate) const PARTLY_HIDDEN_DIRS: &[&str] = &["/run", "/var"];
 
@@ -55,6 +77,9 @@ pub(crate) const TEMP_DIRS: &[&str] = &["/tmp", "/var/tmp"];
 
 /// Where programs share memory. Every process has its own.
 pub(crate) const SHARED_MEMORY: &str = "/dev/shm";
+
+/// The message queues of the machine. Every process has its own.
+pub(crate) const MESSAGE_QUEUES: &str = "/dev/mqueue";
 
 /// Variables of toolchains that may be outside the home directory.
 pub(crate) const TOOLCHAIN_VARS: &[&str] = &["CARGO_HOME", "RUSTUP_HOME"];

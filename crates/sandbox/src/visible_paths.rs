@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_core::DirAccess;
 
-use crate::fs_policy::{Access, FsPolicy};
+use crate::fs_policy::{Access, FsPolicy, ROOT};
 use crate::home_paths::{HOME_PATHS, HOME_SECRETS};
 use crate::host::Host;
 use crate::repository::RepositoryPaths;
@@ -13,17 +13,23 @@ use crate::{links, path_lists};
 
 impl FsPolicy {
     /// Shows the directories of the system, and hides everything else outside the home directory.
-    pub(crate) fn hide_system(&mut self, host: &Host) {
-        self.rules.insert("/".into(), Access::Read);
-        let entries = Path::new("/").read_dir().into_iter().flatten().flatten();
+    pub(crate) fn show_system(&mut self, host: &Host) {
+        self.rules.insert(ROOT.into(), Access::Hidden);
+        let entries = Path::new(ROOT).read_dir().into_iter().flatten().flatten();
         for entry in entries {
+            let path = entry.path();
             let is_system = path_lists::SYSTEM_DIRS
                 .iter()
                 .any(|name| entry.file_name() == *name);
-            // The target of a link has its own rule.
-            let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-            if !is_system && !is_link {
-                self.rules.insert(entry.path(), Access::Hidden);
+            if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+                // The target has its own rule.
+                if let Ok(real) = path.canonicalize() {
+                    self.keep_link(&path, &real);
+                }
+            } else if is_system {
+                self.rules.insert(path, Access::Read);
+            } else {
+                self.rules.insert(path, Access::Hidden);
             }
         }
         for path in path_lists::PARTLY_HIDDEN_DIRS {
@@ -38,7 +44,7 @@ impl FsPolicy {
         {
             self.set(path, Access::Private);
         }
-        self.set("/dev/mqueue", Access::Hidden);
+        self.set(path_lists::MESSAGE_QUEUES, Access::Hidden);
         for path in path_lists::SYSTEM_SECRETS {
             self.hide_secret(path);
         }
@@ -46,6 +52,17 @@ impl FsPolicy {
         self.set("/etc/resolv.conf", Access::Read);
         if let Some(dir) = host.variable("XDG_RUNTIME_DIR") {
             self.hide_secret(dir);
+        }
+    }
+
+    /// Shows the programs of the system, and nothing else of it.
+    pub(crate) fn show_system_programs(&mut self) {
+        self.rules.insert(ROOT.into(), Access::Hidden);
+        for path in path_lists::SYSTEM_PROGRAMS {
+            self.set(path, Access::Read);
+        }
+        for path in path_lists::TEMP_DIRS {
+            self.set(path, Access::Private);
         }
     }
 

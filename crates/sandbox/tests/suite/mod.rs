@@ -18,3 +18,4 @@ mod support;
 mod system_calls;
 mod tree;
 mod unusual_dirs;
+mod visible_system;

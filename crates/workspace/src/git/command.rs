@@ -93,7 +93,7 @@ impl Git {
             dir: dir.to_owned(),
             args: vec![git_dir_arg],
             variables: Vec::new(),
-            profile: Profile::tool().write(dir),
+            profile: Profile::tool().programs_only().write(dir),
             sandboxed: true,
             input: Vec::new(),
             output_bytes: OUTPUT_BYTES,

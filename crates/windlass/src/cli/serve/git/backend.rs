@@ -58,7 +58,7 @@ pub(super) fn with_settings(mut spec: CommandSpec) -> CommandSpec {
 impl GitRepositories {
     /// Fails if git's program for web servers is not installed.
     pub(super) async fn check_backend(&self) -> Result<(), CliError> {
-        let spec = CommandSpec::new("git", "/", Profile::tool()).arg("--exec-path");
+        let spec = CommandSpec::new("git", "/", Profile::tool().programs_only()).arg("--exec-path");
         let output = self.sandbox.run(spec).await;
         let output = output.map_err(|error| CliError::failed(error.to_string()))?;
         let dir = output.stdout.text();
@@ -107,9 +107,10 @@ impl GitRepositories {
         request: &GitRequest,
     ) -> Result<CommandSpec, HostOpsError> {
         let service = request.service;
+        let profile = Profile::tool().programs_only();
         let profile = match service {
-            GitService::Fetch => Profile::tool().read(&repository.dir),
-            GitService::Push => Profile::tool().write(&repository.dir),
+            GitService::Fetch => profile.read(&repository.dir),
+            GitService::Push => profile.write(&repository.dir),
         };
         let name = repository
             .dir

@@ -77,7 +77,8 @@ impl GitRepositories {
     ) -> Result<String, HostOpsError> {
         let mut git_dir = std::ffi::OsString::from("--git-dir=");
         git_dir.push(dir);
-        let spec = CommandSpec::new("git", "/", Profile::tool().write(dir));
+        let profile = Profile::tool().programs_only().write(dir);
+        let spec = CommandSpec::new("git", "/", profile);
         let spec = with_settings(spec).arg(git_dir).args(args.iter().copied());
         let output = self.sandbox.run(spec.deadline(deadline)).await;
         let output = output.map_err(internal)?;

@@ -1,0 +1,205 @@
+//! What a process sees of the system: an empty root into which only what it may see is mounted.
+
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+use windlass_sandbox::{CommandSpec, Mechanism, Profile};
+
+use super::support::{ISOLATING, User, example, output_text, profiles};
+
+#[tokio::test]
+async fn root_has_its_directories_and_is_read_only() {
+    let user = User::new();
+    let names = Path::new("/").read_dir().unwrap().flatten();
+    let names: Vec<String> = names
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    let list = format!(
+        "for name in {}; do test -d /$name || echo $name; done",
+        names.join(" ")
+    );
+    let write = "for dir in / /mnt /home /dev /etc /var /run; do touch $dir/new 2>/dev/null && echo wrote $dir; done";
+    for profile in profiles() {
+        for script in [&*list, write] {
+            let output = user
+                .run(
+                    Mechanism::Bubblewrap,
+                    profile.clone(),
+                    &format!("{script}; true"),
+                )
+                .await;
+            assert_eq!(output_text(&output), "", "{:?}", profile.kind());
+        }
+    }
+}
+
+/// Neither a working directory nor a setting that is the root shows what the system hides.
+#[tokio::test]
+async fn p16_root_as_directory_or_setting_shows_nothing_more() {
+    let user = User::new();
+    let secret = user.write("notes", "canary");
+    for mechanism in ISOLATING {
+        let host = user.host().with_readable(["/"]);
+        let sandbox = windlass_sandbox::Sandbox::with_mechanism(host, mechanism)
+            .await
+            .unwrap();
+        for profile in [Profile::tool(), Profile::tool().read("/").write("/")] {
+            let script = format!(
+                "cat '{}' 2>/dev/null; touch '{}' 2>/dev/null && echo wrote; ls /usr >/dev/null && echo ran",
+                secret.display(),
+                user.home().join("new").display()
+            );
+            let spec = CommandSpec::new("sh", "/", profile).args(["-c", &script]);
+            let output = sandbox.run(spec).await.unwrap();
+            // Under bubblewrap, the home directory is a private one.
+            let expected = match mechanism {
+                Mechanism::Bubblewrap => "wrote\nran",
+                _ => "ran",
+            };
+            assert_eq!(output_text(&output), expected, "{mechanism}");
+            assert!(!user.home().join("new").exists());
+        }
+    }
+}
+
+#[tokio::test]
+async fn p16_programs_only_shows_programs_and_what_the_profile_names() {
+    let user = User::new();
+    user.write("notes", "canary");
+    let shared = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    std::fs::write(shared.path().join("file"), "hello").unwrap();
+    let script = format!(
+        "cat '{0}/file'; git --version >/dev/null && echo ' git'; \
+         cat '{1}' /etc/passwd /proc/self/stat 2>/dev/null; ls /etc/ssl /var/lib 2>/dev/null; \
+         echo new 2>/dev/null > '{0}/written' && echo wrote; true",
+        shared.path().display(),
+        user.home().join("notes").display(),
+    );
+    for mechanism in ISOLATING {
+        let base = Profile::tool().programs_only().program("git");
+        for (profile, expected) in [
+            (base.clone().read(shared.path()), "hello git"),
+            (base.write(shared.path()), "hello git\nwrote"),
+        ] {
+            let spec = CommandSpec::new("sh", "/", profile).args(["-c", &script]);
+            let output = user.sandbox(mechanism).await.run(spec).await.unwrap();
+            assert_eq!(output.stdout.text().trim(), expected, "{mechanism}");
+        }
+    }
+}
+
+/// Runs the example `run` with these arguments on a machine that further options of bubblewrap describe.
+fn run_on_machine(machine: &[&str], cwd: &str, home: &str, args: &[&str]) -> String {
+    let output = Command::new("bwrap")
+        .args(["--cap-add", "ALL"])
+        .args(machine)
+        .args(["--chdir", cwd, "--setenv", "HOME", home, "--"])
+        .arg(example("run"))
+        .args(args)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    format!("{}{errors}", String::from_utf8_lossy(&output.stdout))
+}
+
+/// An ordinary machine with systemd has this directory; a container mostly has not.
+#[test]
+fn sandbox_works_where_dev_has_message_queues() {
+    let user = User::new();
+    let machine = [
+        "--bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--mqueue",
+        "/dev/mqueue",
+    ];
+    let script = "ls -d /dev/mqueue /dev/null 2>/dev/null; true";
+    let repository = user.repository().display().to_string();
+    let home = user.home().display().to_string();
+    for kind in ["agent", "tool", "test"] {
+        let args = ["bubblewrap", kind, "sh", "-c", script];
+        let found = run_on_machine(&machine, &repository, &home, &args);
+        assert_eq!(found, "/dev/null\nstarting under bubblewrap\n", "{kind}");
+    }
+}
+
+/// Home and temporary directories are often links, and a disk may be mounted anywhere.
+#[test]
+fn sandbox_works_where_the_root_has_links_and_other_disks() {
+    let user = User::new();
+    user.write("user/project/file", "hello\n");
+    user.write("user/notes", "canary");
+    let homes = user.home().display().to_string();
+    let programs = example("run");
+    let programs = programs.ancestors().nth(2).unwrap().to_str().unwrap();
+    let machine = [
+        "--ro-bind",
+        "/usr",
+        "/usr",
+        "--ro-bind",
+        "/etc",
+        "/etc",
+        "--ro-bind",
+        programs,
+        programs,
+        "--symlink",
+        "usr/bin",
+        "/bin",
+        "--symlink",
+        "usr/lib",
+        "/lib",
+        "--symlink",
+        "usr/lib64",
+        "/lib64",
+        "--dev",
+        "/dev",
+        "--bind",
+        "/proc",
+        "/proc",
+        "--dir",
+        "/run/user/1000",
+        "--dir",
+        "/private/tmp",
+        "--symlink",
+        "private/tmp",
+        "/tmp",
+        "--bind",
+        &homes,
+        "/disk/home",
+        "--symlink",
+        "disk/home",
+        "/home",
+        "--dir",
+        "/mnt/c/Users",
+        "--dir",
+        "/lost+found",
+        "--symlink",
+        "nowhere",
+        "/broken",
+    ];
+    let script = "cat file; cat /home/user/notes /disk/home/user/notes 2>/dev/null; ls /mnt /run/user 2>/dev/null; \
+                  echo new > /tmp/new && cat /private/tmp/new; cd /home/user && pwd -P";
+    for mechanism in ["bubblewrap", "landlock"] {
+        for kind in ["tool", "test"] {
+            let args = [mechanism, kind, "sh", "-c", script];
+            let found = run_on_machine(&machine, "/home/user/project", "/home/user", &args);
+            let lines: Vec<&str> = found.lines().collect();
+            assert_eq!(lines.first(), Some(&"hello"), "{mechanism} {kind}: {found}");
+            assert!(
+                !found.contains("canary") && !found.contains("Users"),
+                "{mechanism} {kind}: {found}"
+            );
+            if mechanism == "bubblewrap" {
+                assert_eq!(lines[1..3], ["/mnt:", "new"], "{kind}: {found}");
+                assert!(
+                    lines.contains(&"new") && lines.contains(&"/disk/home/user"),
+                    "{kind}: {found}"
+                );
+            }
+        }
+    }
+}
