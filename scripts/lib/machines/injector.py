@@ -1,6 +1,8 @@
 """Makes the faults of a schedule happen, and records when each of them really began and ended."""
 
+import collections
 import signal
+import subprocess
 import threading
 import time
 
@@ -34,7 +36,11 @@ class Injector:
 
     def start(self):
         self.began = time.monotonic()
-        self.threads = [threading.Thread(target=self.run, args=[fault], daemon=True) for fault in self.schedule]
+        # A fault may take longer than planned. The next one of the same machine begins when it has ended.
+        by_machine = collections.defaultdict(list)
+        for fault in self.schedule:
+            by_machine[fault.machine].append(fault)
+        self.threads = [threading.Thread(target=self.run, args=[faults], daemon=True) for faults in by_machine.values()]
         for thread in self.threads:
             thread.start()
 
@@ -42,17 +48,19 @@ class Injector:
         for thread in self.threads:
             thread.join()
 
-    def run(self, fault):
-        self.sleep_until(fault.at)
-        began = time.time()
-        try:
-            begin, end = getattr(self, fault.kind.replace(" ", "_"))(fault.machine)
-            begin()
-            self.sleep_until(fault.until)
-            end()
-        except (Failure, OSError, TimeoutError) as error:
-            self.errors.append(f"{fault}: {error}")
-        self.intervals.append((began, time.time(), fault.machine))
+    def run(self, faults):
+        """Makes the faults of one machine happen, one after the other."""
+        for fault in faults:
+            self.sleep_until(fault.at)
+            began = time.time()
+            try:
+                begin, end = getattr(self, fault.kind.replace(" ", "_"))(fault.machine)
+                begin()
+                self.sleep_until(fault.until)
+                end()
+            except (Failure, OSError, subprocess.SubprocessError) as error:
+                self.errors.append(f"{fault}: {error}")
+            self.intervals.append((began, time.time(), fault.machine))
 
     def sleep_until(self, second):
         time.sleep(max(0, self.began + second - time.monotonic()))
@@ -80,31 +88,20 @@ class Injector:
 
     def kill_worker(self, name):
         builder = self.site.builders[name]
-
-        def begin():
-            self.killed.append((builder.worker_name(), time.time()))
-            builder.worker.kill()
-        return begin, builder.start_worker
+        return lambda: self.killed.append(builder.kill_worker()), builder.start_worker
 
     def kill_server(self, name):
         builder = self.site.builders[name]
-        return lambda: builder.server.kill(), builder.start_server
+        return builder.kill_server, builder.start_server
 
     def kill_machine(self, name):
         builder = self.site.builders[name]
-
-        def begin():
-            self.killed.append((builder.worker_name(), time.time()))
-            for process in (builder.worker, builder.server):
-                if process:
-                    process.killed = True
-            builder.machine.kill_all()
 
         def end():
             builder.start_worker()
             if name in SERVERS:
                 builder.start_server()
-        return begin, end
+        return lambda: self.killed.append(builder.kill_machine()), end
 
     def stop_worker(self, name):
         worker = self.site.builders[name].worker

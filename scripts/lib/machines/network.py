@@ -129,10 +129,16 @@ class Process:
         self.popen.wait()
 
     def stop(self, timeout):
-        """Ends the process as `systemctl stop` does, and returns its exit code."""
+        """Ends the process as `systemctl stop` does, and returns its exit code. Kills it if it does not end in time, and returns `None`."""
         self.killed = True
         self.signal(signal.SIGTERM)
-        return self.popen.wait(timeout)
+        # A process that is paused does not end.
+        self.signal(signal.SIGCONT)
+        try:
+            return self.popen.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return None
 
     def is_running(self):
         return self.popen.poll() is None

@@ -1,7 +1,9 @@
 """Windlass on six machines: two with a server, a worker and a checkout, and one with a worker alone."""
 
 import json
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from . import workload
 from .database import URL, Database
@@ -50,6 +52,8 @@ class Builder:
         self.checkout = f"{self.home}/projects/{name} shop"
         # More environment of its Windlass processes.
         self.variables = {}
+        # Held while a process is started, killed or stopped: two threads never replace the same one.
+        self.lock = threading.RLock()
         self.worker = None
         self.server = None
 
@@ -77,22 +81,57 @@ class Builder:
         return self.machine.run(["git", *words], {"HOME": self.home}, cwd or self.checkout)
 
     def start_worker(self, *flags):
-        self.worker = self.machine.spawn(self.command("worker", "--all", *flags), f"worker-{self.name}", self.env(), self.home)
+        self.start("worker", self.command("worker", "--all", *flags), self.home)
 
     def start_server(self):
         listen = f"{self.machine.address}:{PORT}"
-        words = self.command("serve", "--no-worker", "--insecure-listen", "--listen", listen)
-        self.server = self.machine.spawn(words, f"server-{self.name}", self.env(), self.checkout)
+        self.start("server", self.command("serve", "--no-worker", "--insecure-listen", "--listen", listen), self.checkout)
+
+    def start(self, part, command, cwd):
+        """Starts the worker or the server, unless it runs."""
+        with self.lock:
+            process = getattr(self, part)
+            if not process or not process.is_running():
+                setattr(self, part, self.machine.spawn(command, f"{part}-{self.name}", self.env(), cwd))
 
     def restart_failed(self):
         """Starts what has failed by itself again, as the systemd units do. Returns the number of restarts."""
         count = 0
-        for part, start in (("worker", self.start_worker), ("server", self.start_server)):
-            process = getattr(self, part)
-            if process and not process.killed and not process.is_running():
-                start()
-                count += 1
+        with self.lock:
+            for part, start in (("worker", self.start_worker), ("server", self.start_server)):
+                process = getattr(self, part)
+                if process and not process.killed and not process.is_running():
+                    start()
+                    count += 1
         return count
+
+    def kill_worker(self):
+        """Kills the worker, and returns its name and when."""
+        with self.lock:
+            killed = (self.worker_name(), time.time())
+            self.worker.kill()
+        return killed
+
+    def kill_server(self):
+        with self.lock:
+            self.server.kill()
+
+    def kill_machine(self):
+        """Kills every process, as a power failure does. Returns the name of the worker, and when."""
+        with self.lock:
+            killed = (self.worker_name(), time.time())
+            self.machine.kill_all()
+            for process in filter(None, (self.worker, self.server)):
+                process.kill()
+        return killed
+
+    def stop(self, part):
+        """Ends the worker or the server, as an operator does. Returns what is wrong: 1 says that an attempt did not succeed."""
+        with self.lock:
+            code = getattr(self, part).stop(STOP_TIMEOUT)
+        if code is None:
+            return f"the {part} on {self.name} did not end within {STOP_TIMEOUT} s of SIGTERM"
+        return None if code in (0, 1) else f"the {part} on {self.name} ended with {code}"
 
     def worker_name(self):
         """Returns the name under which the store knows the worker's attempts."""
@@ -159,13 +198,14 @@ class Site:
         return [f"{self.machines[name].address}:{PORT}" for name in SERVERS]
 
     def stop(self):
-        """Ends all workers and servers, as an operator does. Returns those that crashed: 1 says that an attempt did not succeed."""
-        processes = {f"the worker on {builder.name}": builder.worker for builder in self.builders.values()}
-        processes |= {f"the server on {name}": self.builders[name].server for name in SERVERS}
-        codes = {name: process.stop(STOP_TIMEOUT) for name, process in processes.items()}
+        """Ends all workers, and then all servers. Returns a sentence for each that crashed or did not end."""
+        problems = []
+        with ThreadPoolExecutor() as threads:
+            for part, names in (("worker", self.builders), ("server", SERVERS)):
+                problems += threads.map(lambda name: self.builders[name].stop(part), names)
         # Their agents and tests end with them, but not before them.
         time.sleep(1)
-        return [f"{name} ended with {code}" for name, code in codes.items() if code not in (0, 1)]
+        return [problem for problem in problems if problem]
 
     def running(self):
         """Returns what still runs on the machines of the workers."""

@@ -1,11 +1,24 @@
 //! Several machines as network namespaces. `scripts/many-machines` makes them, breaks them, and checks the
 //! outcome of every task.
 
-mod needs_root {
-    use std::path::Path;
-    use std::time::Duration;
+use std::path::Path;
+use std::time::Duration;
 
-    use assert_cmd::Command;
+use assert_cmd::Command;
+
+/// Two faults of one machine that begin together leave one worker, and every worker ends or is named.
+#[test]
+fn faults_of_a_machine_leave_one_worker() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machines/one_worker.py");
+    Command::new("/usr/bin/python3")
+        .arg(script)
+        .timeout(Duration::from_secs(60))
+        .assert()
+        .success();
+}
+
+mod needs_root {
+    use super::*;
 
     /// Runs the script with these options. Its last lines say what is wrong, and its first one how to repeat it.
     #[track_caller]
