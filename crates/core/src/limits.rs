@@ -17,6 +17,9 @@ pub const PROMPT_BYTES: usize = 16 << 20;
 /// The number of events that are queued for a reader before the backend has to wait.
 pub const EVENT_QUEUE: usize = 256;
 
+/// How long an agent may take to end its processes. Each gets some seconds to exit before it is killed.
+pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// The limits on the start of a session and on one turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnLimits {

@@ -26,6 +26,7 @@ mod schedule;
 mod settings;
 mod template;
 mod worker;
+mod worker_claims;
 mod worker_cleanup;
 mod worker_report;
 

@@ -1,11 +1,15 @@
 //! The entry of a worker in the store, renewed while the worker runs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use windlass_tasks::{NewWorker, StoreError, StoreResult, WorkerId, WorkerRenewal};
 
 use crate::{AgentPoolManager, Runner};
+
+/// How long the removal of an entry may take. One that stays is that of a lost worker after three intervals.
+const REMOVE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The entry of a worker.
 #[derive(Debug, Clone)]
@@ -73,8 +77,15 @@ impl Registration {
 
     /// Removes the entry.
     pub(crate) async fn remove(&self) {
-        if let Err(error) = self.runner.store.remove_worker(self.id).await {
-            tracing::warn!(%error, "the entry of this worker was not removed");
+        let Runner { clock, store, .. } = &*self.runner;
+        tokio::select! {
+            biased;
+            removed = store.remove_worker(self.id) => if let Err(error) = removed {
+                tracing::warn!(%error, "the entry of this worker was not removed");
+            },
+            () = clock.sleep(REMOVE_TIMEOUT) => {
+                tracing::warn!("the entry of this worker was not removed: the store did not answer");
+            }
         }
     }
 }

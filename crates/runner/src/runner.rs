@@ -75,6 +75,12 @@ impl Runner {
             leases: HeldLeases::default(),
         }
     }
+
+    /// Completes this long after `stop` was cancelled.
+    pub(crate) async fn after_stop(&self, stop: &CancellationToken, wait: Duration) {
+        stop.cancelled().await;
+        self.clock.sleep(wait).await;
+    }
 }
 
 impl fmt::Debug for Runner {

@@ -8,6 +8,10 @@ use windlass_tasks::MAX_CORRECTIONS;
 
 use crate::Budget;
 
+/// How long, after the grace period of a stop, a worker still tries to store the end of its work. A store that cannot be reached
+/// does not keep it from ending: the leases expire, and another worker takes over.
+pub(crate) const KEEP_GRACE: Duration = Duration::from_secs(10);
+
 /// What happens when the changes of a task's dependencies conflict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ConflictPolicy {

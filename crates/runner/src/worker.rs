@@ -9,14 +9,14 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio_util::sync::CancellationToken;
-use windlass_tasks::{Claim, NewWorker, ProjectId, StoreError, TaskId, WorkerKind};
+use windlass_tasks::{NewWorker, ProjectId, StoreError, TaskId, WorkerKind};
 
-use crate::pool::PoolPermit;
 use crate::registration::Registration;
+use crate::worker_claims::{ClaimOutcome, LandingReports};
 use crate::worker_report::WorkerReport;
 use crate::{
-    AgentPoolManager, ChangeReviewer, ClaimedTask, Error, Lander, LandingListener, LandingReport,
-    LandingResult, ResultStatus, Runner, StopSignals, TaskResult,
+    AgentPoolManager, ChangeReviewer, Error, Lander, LandingListener, LandingReport, LandingResult,
+    ResultStatus, Runner, StopSignals, TaskResult,
 };
 
 /// Minimum time between two checks of an empty queue, however often the store reports new events.
@@ -67,16 +67,26 @@ impl Worker {
 
     /// Runs until no task is left, with `once`, or until `stop` is cancelled. Then no further task is
     /// claimed, and running attempts get the grace period of the settings, after which they are released.
-    /// A worker that is drained claims no further task either, and returns when its attempts have ended.
+    /// If the store cannot be reached then, the worker ends some seconds later: its leases expire, and
+    /// another worker takes over. A worker that is drained claims no further task either, and returns when its
+    /// attempts have ended.
     ///
     /// # Errors
     ///
     /// Returns an error if the store cannot be used at the start, or when a newer program has migrated it so that this one
     /// cannot use it any more. Other errors are retried: with `once` a few times, otherwise until `stop` is cancelled.
     pub async fn run(&self, stop: CancellationToken) -> Result<WorkerReport, Error> {
-        self.clean_up().await?;
-        let entry = self.entry.as_ref();
-        let registered = Registration::add(&self.runner, &self.pool, entry).await?;
+        let begin = async {
+            self.clean_up().await?;
+            let entry = self.entry.as_ref();
+            let registered = Registration::add(&self.runner, &self.pool, entry).await;
+            registered.map_err(Error::from)
+        };
+        let registered = tokio::select! {
+            biased;
+            registered = begin => registered?,
+            () = stop.cancelled() => return Ok(WorkerReport::default()),
+        };
         let mut run = WorkerRun {
             worker: self,
             stop: stop.child_token(),
@@ -122,24 +132,6 @@ impl Worker {
         })
     }
 
-    fn claim(
-        &self,
-        slot: PoolPermit,
-        registered: Option<&Registration>,
-    ) -> BoxFuture<'static, ClaimOutcome> {
-        let runner = Arc::clone(&self.runner);
-        let entry = self.entry.as_ref();
-        let claim = Claim {
-            project_id: self.project,
-            kinds: self.kinds.clone(),
-            worker_id: registered.map(|registered| registered.id),
-            labels: entry.map_or_else(Vec::new, |entry| entry.labels.clone()),
-            agents: entry.map(|entry| entry.agents.clone()),
-            ..runner.next_claim()
-        };
-        Box::pin(async move { (runner.claim_task(claim).await, slot) })
-    }
-
     /// Waits until there may be new tasks, and returns the sequence number to wait from next time.
     fn wait(&self, seen: u64) -> BoxFuture<'static, u64> {
         let runner = Arc::clone(&self.runner);
@@ -164,15 +156,6 @@ impl Worker {
         })
     }
 
-    /// Lands the next changes of one queue.
-    fn land(&self, stop: CancellationToken) -> Option<BoxFuture<'static, LandingReports>> {
-        let lander = self.lander.clone()?;
-        Some(Box::pin(async move {
-            lander.enqueue_due().await?;
-            lander.land_next(&[], &stop).await
-        }))
-    }
-
     fn pause(&self, seen: u64) -> BoxFuture<'static, u64> {
         let pause = self.runner.clock.sleep(ERROR_PAUSE);
         Box::pin(async move {
@@ -181,12 +164,6 @@ impl Worker {
         })
     }
 }
-
-/// The result of a claim, and the pool slot it was made for.
-type ClaimOutcome = (Result<Option<ClaimedTask>, Error>, PoolPermit);
-
-/// The reports of one check of the landing queues.
-type LandingReports = Result<Vec<LandingReport>, Error>;
 
 /// One run of a worker.
 struct WorkerRun<'a> {
@@ -254,7 +231,8 @@ impl WorkerRun<'_> {
         if self.empty {
             self.waiting = Some(self.worker.wait(self.seen));
         } else if let Some(slot) = self.worker.pool.try_acquire() {
-            self.claiming = Some(self.worker.claim(slot, self.registered.as_ref()));
+            let registered = self.registered.as_ref();
+            self.claiming = Some(self.worker.claim(slot, registered, self.stop.clone()));
         } else if self.running.is_empty() {
             // Other users of the pool have all slots.
             self.waiting = Some(self.worker.pause(self.seen));

@@ -23,7 +23,7 @@ use tracing::Instrument;
 pub use local::{LocalBackend, LocalEventStream};
 pub use receiver::EventReceiver;
 
-use crate::limits::{EVENT_QUEUE, PROMPT_BYTES, TurnLimits};
+use crate::limits::{CLOSE_TIMEOUT, EVENT_QUEUE, PROMPT_BYTES, TurnLimits};
 use crate::mask::MaskedApprover;
 use crate::structured::{SchemaMode, SchemaSetting, schema_mode_for};
 use crate::{
@@ -271,13 +271,19 @@ impl AgentHandle {
         }
     }
 
-    /// Ends all processes of the agent, and returns when they are gone. No session can be used afterwards.
+    /// Ends all processes of the agent, and returns when they are gone, at the latest after [`CLOSE_TIMEOUT`]. No session
+    /// can be used afterwards.
     ///
     /// A handle that others use too must be [scoped](Self::scoped) first.
     pub async fn close(&self) {
+        let (name, after) = (self.inner.name, CLOSE_TIMEOUT);
         let work = async { self.inner.backend.close().await };
-        if let Err(panic) = unwind::catch_async(work).await {
-            let error = panic.into_error(self.inner.name);
+        let closed = tokio::select! {
+            biased;
+            closed = unwind::catch_async(work) => closed.map_err(|panic| panic.into_error(name)),
+            () = self.inner.clock.sleep(after) => Err(Error::Timeout { what: format!("ending {name}"), after }),
+        };
+        if let Err(error) = closed {
             tracing::warn!(%error, "the processes of an agent may still run");
         }
     }

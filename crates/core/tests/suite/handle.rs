@@ -97,6 +97,15 @@ async fn p11_stream_without_terminal_event_gets_one() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn p11_backend_that_does_not_close_does_not_block_its_caller() {
+    for then in [Then::Panic, Then::Hang] {
+        let handle = AgentHandle::wrap(Hostile::new(vec![], then));
+        let closed = tokio::time::timeout(Duration::from_secs(3600), handle.close()).await;
+        assert!(closed.is_ok(), "{then:?}: the handle does not close");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn p11_open_tool_is_closed_before_terminal_event() {
     let start = AgentEvent::ToolStart {
         id: "t".into(),

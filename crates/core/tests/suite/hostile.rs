@@ -114,4 +114,12 @@ impl AgentBackend for Hostile {
         self.seen.cancels.fetch_add(1, Ordering::SeqCst);
         async { Ok(()) }.boxed()
     }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        match self.then {
+            Then::Hang => futures::future::pending().boxed(),
+            Then::Panic => async { panic!("at the end") }.boxed(),
+            _ => async {}.boxed(),
+        }
+    }
 }

@@ -106,6 +106,20 @@ impl AttemptContext<'_> {
         false
     }
 
+    /// Removes the clone. If that fails, the next worker that starts removes it.
+    pub(super) async fn remove_clone(&mut self) {
+        let Some(working_copy) = self.working_copy.take() else {
+            return;
+        };
+        tokio::select! {
+            biased;
+            closed = working_copy.close() => if let Err(error) = closed {
+                tracing::warn!(%error, "the clone was not removed");
+            },
+            () = self.runner.clock.sleep(self.runner.settings.lease) => {}
+        }
+    }
+
     async fn keep_and_record(&self, copy: &dyn WorkingCopy) -> Result<(), String> {
         let kept = keep(copy, self.at).await;
         let Some(commit) = kept.map_err(|error| error.to_string())? else {

@@ -9,7 +9,7 @@ use futures::FutureExt;
 use futures::future;
 use parking_lot::Mutex;
 use tracing::Instrument as _;
-use windlass_core::{ErrorCode, TraceError};
+use windlass_core::ErrorCode;
 use windlass_tasks::{Broadcast, Outcome, Release, StoreError, TaskStatus};
 
 use super::agents::AttemptAgents;
@@ -19,9 +19,10 @@ use super::keep::while_renewing;
 use super::lease::{Lease, LeaseLoss};
 use super::log::AttemptLog;
 use super::retry::{backoff, is_transient};
-use super::trace::{AttemptTrace, attempt_span, some_usage, trace_id};
+use super::trace::{AttemptTrace, attempt_span};
 use super::{AttemptContext, AttemptError, FinishedWork, steps};
 use crate::runner::{ClaimedTask, StopSignals};
+use crate::settings::KEEP_GRACE;
 use crate::{ResultStatus, Runner, TaskResult};
 
 /// Maximum time that a failed attempt keeps its task before the next attempt.
@@ -29,6 +30,10 @@ const MAX_RETRY_WAIT: Duration = Duration::from_secs(60);
 
 /// The shortest time between two looks at the time budget.
 const MIN_BUDGET_CHECK: Duration = Duration::from_millis(100);
+
+/// The error of an attempt whose end could not be stored before its worker stopped.
+const NOT_STORED: &str = "superseded: the end of the attempt could not be stored before the worker stopped; its lease expires, \
+                          and another worker does the task again";
 
 /// What is written to the store at the end.
 enum AttemptEnd {
@@ -76,23 +81,38 @@ async fn run_to_end(runner: &Runner, claimed: ClaimedTask, signals: StopSignals)
     };
     let lease = Lease::new(runner, at, claimed.since, attempt.task.updated_at);
     attempt.broadcast_status(TaskStatus::InProgress);
+    let stopped = runner.after_stop(&signals.stop, runner.settings.stop_grace);
+    let stopped = stopped.shared();
     let end = tokio::select! {
         biased;
         lost = lease.renew_until_lost() => on_lease_lost(lost),
         () = signals.cancel.cancelled() => AttemptEnd::Finish(Outcome::Cancelled, ErrorCode::Cancelled),
-        () = stop_grace_elapsed(runner, &signals) => AttemptEnd::Release,
+        () = stopped.clone() => AttemptEnd::Release,
         () = time_budget_elapsed(&attempt) => outcome(Err(attempt.budget.timeout_error())),
         error = log_writer.run(runner, at) => outcome(Err(error)),
         done = run_work(&attempt) => outcome(done),
     };
-    // Before the outcome is written, so that no agent of an ended attempt runs.
-    while_renewing(&lease, attempt.close_agents()).await;
-    let is_kept = attempt.keep_change(&lease).await;
+    let out_of_time = async {
+        stopped.await;
+        runner.clock.sleep(KEEP_GRACE).await;
+    };
+    let out_of_time = out_of_time.shared();
     let code = end.error_code();
-    let result = attempt.end(&lease, end).await;
-    attempt.save_trace(&result, code).await;
-    if is_kept {
-        attempt.remove_clone().await;
+    let (result, is_kept) = tokio::select! {
+        biased;
+        ended = attempt.store_end(&lease, end) => ended,
+        () = out_of_time.clone() => (attempt.superseded(NOT_STORED.to_owned()), false),
+    };
+    let tidy = async {
+        attempt.save_trace(&result, code).await;
+        if is_kept {
+            attempt.remove_clone().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = tidy => {}
+        () = out_of_time => {}
     }
     result
 }
@@ -195,12 +215,6 @@ fn on_lease_lost(lost: LeaseLoss) -> AttemptEnd {
     }
 }
 
-/// Completes when the worker was asked to stop and the grace period is over.
-async fn stop_grace_elapsed(runner: &Runner, signals: &StopSignals) {
-    signals.stop.cancelled().await;
-    runner.clock.sleep(runner.settings.stop_grace).await;
-}
-
 /// Completes when the attempt's time budget is exhausted. The time may have stopped meanwhile.
 async fn time_budget_elapsed(attempt: &AttemptContext<'_>) {
     let clock = &attempt.runner.clock;
@@ -222,6 +236,14 @@ impl AttemptContext<'_> {
             status,
             agent_id: self.task.kind.agent_id().to_owned(),
         });
+    }
+
+    /// Ends the agents, keeps the change and stores the end. Returns `true` if the clone is not needed any more.
+    async fn store_end(&self, lease: &Lease<'_>, end: AttemptEnd) -> (TaskResult, bool) {
+        // Before the outcome is written, so that no agent of an ended attempt runs.
+        while_renewing(lease, self.close_agents()).await;
+        let is_kept = self.keep_change(lease).await;
+        (self.end(lease, end).await, is_kept)
     }
 
     /// Writes the end to the store, while the lease is certainly held.
@@ -348,40 +370,6 @@ impl AttemptContext<'_> {
             files_modified: self.files(),
             output,
             error,
-        }
-    }
-
-    /// Removes the clone. If that fails, the next worker that starts removes it.
-    async fn remove_clone(&mut self) {
-        let Some(working_copy) = self.working_copy.take() else {
-            return;
-        };
-        tokio::select! {
-            biased;
-            closed = working_copy.close() => if let Err(error) = closed {
-                tracing::warn!(%error, "the clone was not removed");
-            },
-            () = self.runner.clock.sleep(self.runner.settings.lease) => {}
-        }
-    }
-
-    /// Stores the trace, without retries: an attempt is complete without its trace.
-    async fn save_trace(&self, result: &TaskResult, code: ErrorCode) {
-        let error = match result.status {
-            ResultStatus::Cancelled => Some(result.output.clone()),
-            _ => result.error.clone(),
-        };
-        let error = error.map(|message| TraceError { code, message });
-        let mut root = self.trace.close(error);
-        root.usage = some_usage(&self.budget.usage());
-        let id = trace_id(self.at);
-        let put = self.runner.store.put_trace(id, Some(self.at.task), root);
-        tokio::select! {
-            biased;
-            stored = put => if let Err(error) = stored {
-                tracing::warn!(%error, "the trace was not stored");
-            },
-            () = self.runner.clock.sleep(self.runner.settings.heartbeat_interval()) => {}
         }
     }
 }

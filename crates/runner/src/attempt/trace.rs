@@ -7,7 +7,8 @@ use parking_lot::Mutex;
 use windlass_core::{Clock, ErrorCode, Timestamp, TraceError, TraceIds, TraceNode, Usage};
 use windlass_tasks::AttemptRef;
 
-use crate::Runner;
+use super::AttemptContext;
+use crate::{ResultStatus, Runner, TaskResult};
 
 /// The spans so far. They outlive the work, so that the trace of a stopped attempt shows how far it got.
 #[derive(Clone)]
@@ -126,6 +127,28 @@ impl Drop for TraceSpan {
     }
 }
 
+impl AttemptContext<'_> {
+    /// Stores the trace, without retries: an attempt is complete without its trace.
+    pub(super) async fn save_trace(&self, result: &TaskResult, code: ErrorCode) {
+        let error = match result.status {
+            ResultStatus::Cancelled => Some(result.output.clone()),
+            _ => result.error.clone(),
+        };
+        let error = error.map(|message| TraceError { code, message });
+        let mut root = self.trace.close(error);
+        root.usage = some_usage(&self.budget.usage());
+        let id = trace_id(self.at);
+        let put = self.runner.store.put_trace(id, Some(self.at.task), root);
+        tokio::select! {
+            biased;
+            stored = put => if let Err(error) = stored {
+                tracing::warn!(%error, "the trace was not stored");
+            },
+            () = self.runner.clock.sleep(self.runner.settings.heartbeat_interval()) => {}
+        }
+    }
+}
+
 /// Returns the id of an attempt's trace.
 pub fn trace_id(at: AttemptRef) -> String {
     format!("task-{}-attempt-{}", at.task, at.number)
@@ -162,7 +185,7 @@ pub(super) fn test_failure(message: String) -> TraceError {
 }
 
 /// Returns the usage unless it is zero.
-pub(super) fn some_usage(usage: &Usage) -> Option<Usage> {
+fn some_usage(usage: &Usage) -> Option<Usage> {
     (*usage != Usage::default()).then(|| usage.clone())
 }
 

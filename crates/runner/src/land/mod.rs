@@ -221,16 +221,12 @@ impl Lander {
             return Ok(Vec::new());
         };
         let lease = LandingLease::new(runner, claimed.token, since);
-        let stopped = async {
-            stop.cancelled().await;
-            runner.clock.sleep(settings.stop_grace).await;
-        };
         let work: BoxFuture<'_, _> = Box::pin(self.land(&claimed, &lease));
         tokio::select! {
             biased;
             done = work => self.release_rest(&claimed, done).await,
             () = lease.renew_until_lost() => Ok(waits(&claimed, "the lease was lost")),
-            () = stopped => {
+            () = runner.after_stop(stop, settings.stop_grace) => {
                 let why = "the worker stopped";
                 self.release(&claimed, None).await?;
                 Ok(waits(&claimed, why))

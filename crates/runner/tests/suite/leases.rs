@@ -1,18 +1,27 @@
 //! Workers that crash, pause, lose their store, or are asked to stop.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use windlass_core::Clock;
-use windlass_runner::{ResultStatus, RunnerSettings, StopSignals, Worker};
-use windlass_tasks::{TaskQueue, TaskStatus};
+use windlass_runner::{
+    AgentPoolManager, Error, Lander, LandingSettings, ResultStatus, RunnerSettings, StopSignals,
+    Worker, WorkerReport,
+};
+use windlass_tasks::{LandingState, NewTask, ProjectId, TaskQueue, TaskStatus};
 
 use super::sim::agent::Action;
+use super::sim::branch::{Branch, PairTests, SimSite};
 use super::sim::check;
 use super::sim::harness::Harness;
 use super::sim::interruption::{Interrupted, Interruption};
+use super::sim::landing::complete_all;
 use super::sim::repo::GOOD;
+use super::workers::entry;
 
 pub(super) fn worker(harness: &Harness, once: bool) -> Worker {
     Worker {
@@ -125,7 +134,7 @@ async fn p7_stop_is_graceful_then_forced() {
     let stop = CancellationToken::new();
     let stop_signal = stop.clone();
     let mut one = worker(&harness, false);
-    one.pool = windlass_runner::AgentPoolManager::new(1);
+    one.pool = AgentPoolManager::new(1);
     let running = tokio::spawn(async move { one.run(stop_signal).await });
     harness.clock.sleep(Duration::from_secs(60)).await;
     stop.cancel();
@@ -218,4 +227,176 @@ async fn short_store_outage_does_not_fail_attempt() {
     };
     let (result, ()) = tokio::join!(harness.run(&task), outage);
     assert_eq!(result.status, ResultStatus::Completed, "{result:?}");
+}
+
+/// Starts a worker. The second value stops it.
+fn start(worker: Worker) -> (JoinHandle<Result<WorkerReport, Error>>, CancellationToken) {
+    let stop = CancellationToken::new();
+    let stop_signal = stop.clone();
+    (
+        tokio::spawn(async move { worker.run(stop_signal).await }),
+        stop,
+    )
+}
+
+/// Returns the report of a worker that was stopped.
+async fn ended(running: JoinHandle<Result<WorkerReport, Error>>) -> WorkerReport {
+    let ended = tokio::time::timeout(Duration::from_secs(3600), running).await;
+    ended.expect("the worker does not end").unwrap().unwrap()
+}
+
+fn set_unreachable(harness: &Harness, is_unreachable: bool) {
+    let switch = &harness.store.is_unreachable;
+    switch.store(is_unreachable, Ordering::Relaxed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn p7_stopped_worker_gives_up_the_end_of_an_attempt_that_the_store_does_not_take() {
+    let actions = [Action::Write("bad"), Action::Hang, Action::Write(GOOD)];
+    let harness = Harness::with_actions(&actions);
+    let task = harness.add_task("a task");
+    let (running, stop) = start(worker(&harness, false));
+    while harness.prompts().len() < 2 {
+        harness.clock.sleep(Duration::from_millis(100)).await;
+    }
+    set_unreachable(&harness, true);
+    stop.cancel();
+    let report = ended(running).await;
+    let (_, result) = &report.results[0];
+    assert_eq!(result.status, ResultStatus::Superseded);
+    let error = result.error.as_ref().unwrap();
+    assert!(
+        error.contains("another worker does the task again"),
+        "{error}"
+    );
+    assert_eq!(harness.task(task.id).status, TaskStatus::InProgress);
+    // Nothing is lost: the next worker continues with the change.
+    set_unreachable(&harness, false);
+    let (running, stop) = start(worker(&harness, false));
+    while harness.task(task.id).status != TaskStatus::Completed {
+        harness.clock.sleep(Duration::from_millis(100)).await;
+    }
+    stop.cancel();
+    ended(running).await;
+    assert!(
+        harness
+            .store
+            .memory()
+            .row(task.id)
+            .unwrap()
+            .changes
+            .contains_key(&1)
+    );
+    check::all(&harness);
+}
+
+#[tokio::test(start_paused = true)]
+async fn p7_worker_stops_while_it_cleans_up() {
+    let harness = Harness::with_actions(&[]);
+    set_unreachable(&harness, true);
+    let (running, stop) = start(worker(&harness, false));
+    harness.clock.sleep(Duration::from_secs(60)).await;
+    assert!(!running.is_finished());
+    stop.cancel();
+    assert_eq!(ended(running).await, WorkerReport::default());
+}
+
+#[tokio::test(start_paused = true)]
+async fn p7_worker_stops_while_the_store_does_not_answer_its_claim() {
+    let harness = Harness::with_actions(&[Action::Write(GOOD)]);
+    let one = Worker {
+        entry: Some(entry(&[])),
+        ..worker(&harness, false)
+    };
+    let (running, stop) = start(one);
+    harness.clock.sleep(Duration::from_secs(1)).await;
+    set_unreachable(&harness, true);
+    // Longer than the pause between two claims.
+    harness.clock.sleep(Duration::from_secs(60)).await;
+    stop.cancel();
+    assert_eq!(ended(running).await.results.len(), 0);
+}
+
+/// Returns a worker that lands changes on the branch.
+fn landing_worker(harness: &Harness, branch: &Arc<Branch>) -> Worker {
+    let mut runner = harness.runner(RunnerSettings::default());
+    runner.verifier = Arc::new(PairTests(Arc::clone(branch)));
+    let lander = Lander {
+        runner: Arc::new(runner),
+        site: Arc::new(SimSite(Arc::clone(branch))),
+        settings: LandingSettings::default(),
+        project: None,
+    };
+    Worker {
+        lander: Some(lander),
+        ..worker(harness, false)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn p7_worker_stops_while_it_looks_for_landings() {
+    let harness = Harness::with_actions(&[]);
+    let branch = Branch::new(&harness, BTreeSet::new());
+    let mut one = landing_worker(&harness, &branch);
+    // Others use the pool: no claim waits for the store.
+    one.pool = AgentPoolManager::new(1);
+    let _slot = one.pool.try_acquire().unwrap();
+    let (running, stop) = start(one);
+    harness.clock.sleep(Duration::from_secs(1)).await;
+    set_unreachable(&harness, true);
+    harness.clock.sleep(Duration::from_secs(60)).await;
+    stop.cancel();
+    let stopped_at = harness.clock.elapsed();
+    assert_eq!(ended(running).await.landings.len(), 0);
+    let took = harness.clock.elapsed() - stopped_at;
+    assert!(took < Duration::from_secs(1), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn p7_stopped_worker_gives_up_a_landing_that_it_cannot_put_back() {
+    let harness = Harness::with_actions(&[]);
+    let branch = Branch::new(&harness, BTreeSet::new());
+    let task = harness.add(NewTask {
+        land: true,
+        ..NewTask::new(ProjectId::from(1), "a task")
+    });
+    complete_all(&harness);
+    let is_landing = || {
+        let memory = harness.store.memory();
+        let mut landings = memory.landings.iter();
+        landings.any(|entry| entry.landing.state == LandingState::Landing)
+    };
+    let (running, stop) = start(landing_worker(&harness, &branch));
+    while !is_landing() {
+        harness.clock.sleep(Duration::from_millis(1)).await;
+    }
+    set_unreachable(&harness, true);
+    stop.cancel();
+    assert_eq!(ended(running).await.landings.len(), 0);
+    assert!(is_landing());
+    // Its lease expires, and another worker lands the change.
+    set_unreachable(&harness, false);
+    let (running, stop) = start(landing_worker(&harness, &branch));
+    while harness.task(task.id).landed.is_none() {
+        harness.clock.sleep(Duration::from_millis(100)).await;
+    }
+    stop.cancel();
+    ended(running).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn p7_task_that_is_claimed_while_the_worker_stops_is_given_back() {
+    let harness = Harness::with_actions(&[Action::Write(GOOD)]);
+    let task = harness.add_task("a task");
+    let (running, stop) = start(worker(&harness, false));
+    // The claim is granted, and its answer is on the way.
+    while harness.task(task.id).status != TaskStatus::InProgress {
+        harness.clock.sleep(Duration::from_micros(100)).await;
+    }
+    stop.cancel();
+    assert_eq!(ended(running).await.results.len(), 0);
+    assert_eq!(harness.prompts().len(), 0);
+    assert_eq!(harness.task(task.id).status, TaskStatus::Pending);
+    let used = harness.store.memory().row(task.id).unwrap().used;
+    assert_eq!(used, 0, "the attempt counts towards the limit");
 }

@@ -19,7 +19,7 @@ use super::sim::repo::GOOD;
 
 const INTERVAL: Duration = Duration::from_secs(10);
 
-fn entry(labels: &[&str]) -> NewWorker {
+pub(super) fn entry(labels: &[&str]) -> NewWorker {
     NewWorker {
         name: "m/1".to_owned(),
         machine: "m".to_owned(),

@@ -25,8 +25,10 @@ use super::queue::OpenQueue;
 const INTERVAL: Duration = Duration::from_secs(5);
 /// The pause after new events, which often come together.
 const DEBOUNCE: Duration = Duration::from_millis(300);
-/// How long a push or a notification may still take after the process was asked to stop.
+/// How long a push or a notification may still take after the work of a process that was asked to stop has ended.
 const STOP_GRACE: Duration = Duration::from_secs(20);
+/// When nothing is sent any more after a process was asked to stop, whenever its work ends.
+const MAX_STOP_TIME: Duration = Duration::from_secs(40);
 /// The pause after an error of the store.
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
 /// How long one notification may take before another process may send it.
@@ -94,9 +96,12 @@ impl Outbox {
                 tokio::join!(notify, self.repeat(async || self.push().await, &ended));
             };
             let out_of_time = async {
-                ended.cancelled().await;
                 stop.cancelled().await;
-                tokio::time::sleep(STOP_GRACE).await;
+                let sent = async {
+                    ended.cancelled().await;
+                    tokio::time::sleep(STOP_GRACE).await;
+                };
+                let _ = tokio::time::timeout(MAX_STOP_TIME, sent).await;
             };
             tokio::select! {
                 () = loops => {}

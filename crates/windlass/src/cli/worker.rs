@@ -1,6 +1,7 @@
 //! `windlass worker`: claims tasks from the store and runs them.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
@@ -23,6 +24,9 @@ use super::task_runtime::{TaskRuntime, test_settings};
 use super::worker_args::WorkerArgs;
 use super::worker_list::WorkerCommand;
 use super::worker_pause;
+
+/// How long the store may take to answer what the last lines need, after the worker was asked to stop.
+const REPORT_GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -78,13 +82,17 @@ impl Worker {
         let entry = worker.entry.clone();
         let stop = CancellationToken::new();
         let outbox = Outbox::open(app, &queue, only).await?;
-        let work = outbox.run_with(worker.run(stop.clone()), &stop);
+        let work = async {
+            let report = outbox.run_with(worker.run(stop.clone()), &stop).await?;
+            self.conclude(app, &queue, (only, entry), &report, &stop)
+                .await
+        };
         tokio::pin!(work);
         let mut interrupts = Interrupts::listen()?;
         let mut interrupted = false;
-        let report = loop {
+        loop {
             tokio::select! {
-                report = &mut work => break report,
+                exit = &mut work => return exit,
                 () = interrupts.next() => {
                     if interrupted {
                         return Ok(Exit::Interrupted);
@@ -94,24 +102,45 @@ impl Worker {
                     stop.cancel();
                 }
             }
-        };
-        let report = report?;
+        }
+    }
+
+    /// Prints what the worker did, and returns the exit code. After `stop`, the store has little time to answer.
+    async fn conclude(
+        &self,
+        app: &App<'_>,
+        queue: &OpenQueue,
+        (only, entry): (Option<ProjectId>, Option<NewWorker>),
+        report: &WorkerReport,
+        stop: &CancellationToken,
+    ) -> Result<Exit, CliError> {
         if report.results.is_empty() && !self.json {
-            explain_idle(app, &queue, only).await?;
-            if let Some(entry) = entry {
-                name_waiting(app, &queue, entry).await?;
+            let explain = async {
+                explain_idle(app, queue, only).await?;
+                match entry {
+                    Some(entry) => name_waiting(app, queue, entry).await,
+                    None => Ok(()),
+                }
+            };
+            answered(explain, stop).await.unwrap_or(Ok(()))?;
+        }
+        self.report(app, report)?;
+        let exit = async {
+            if !self.json {
+                name_reviews(app, &*queue.store, report).await?;
             }
-        }
-        self.report(app, &report)?;
-        if !self.json {
-            name_reviews(app, &*queue.store, &report).await?;
-        }
-        if report.drained {
-            app.console
-                .progress(QUIET, "drained: this worker ended as it was asked to");
-            return Ok(Exit::Done);
-        }
-        exit(&*queue.store, &report).await
+            if report.drained {
+                app.console
+                    .progress(QUIET, "drained: this worker ended as it was asked to");
+                return Ok(Exit::Done);
+            }
+            exit(&*queue.store, report).await
+        };
+        answered(exit, stop).await.unwrap_or_else(|| {
+            Err(CliError::failed(
+                "the store did not answer before the worker ended: run windlass task list to see its tasks",
+            ))
+        })
     }
 
     /// Opens the store, and the project unless the worker is for all of them and runs outside of a repository.
@@ -171,6 +200,18 @@ impl Worker {
             app.console.line(&line)?;
         }
         Ok(())
+    }
+}
+
+/// Waits for answers of the store. Returns `None` if they do not come in time after `stop`.
+async fn answered<T>(answers: impl Future<Output = T>, stop: &CancellationToken) -> Option<T> {
+    tokio::select! {
+        biased;
+        answers = answers => Some(answers),
+        () = async {
+            stop.cancelled().await;
+            tokio::time::sleep(REPORT_GRACE).await;
+        } => None,
     }
 }
 

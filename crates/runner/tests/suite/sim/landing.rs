@@ -50,7 +50,7 @@ fn change_name(attempt: AttemptRef) -> String {
 }
 
 /// Does what workers and agents do: completes every task that can be claimed, each with its own change.
-fn complete_all(harness: &Harness) {
+pub(crate) fn complete_all(harness: &Harness) {
     let now = harness.store.now();
     let mut memory = harness.store.memory();
     let claim = Claim {

@@ -24,6 +24,6 @@ mod store_workers;
 
 pub(crate) mod check;
 pub(crate) mod interruption;
-mod landing;
+pub(crate) mod landing;
 mod seed_range;
 mod seeds;

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ use super::memory::{Memory, Now, next_id};
 pub(crate) struct SimStore {
     memory: Mutex<Memory>,
     changed: Notify,
+    /// No call is answered, not even with an error.
+    pub(crate) is_unreachable: AtomicBool,
     pub(crate) faults: Arc<Faults>,
     clock: Arc<dyn Clock>,
 }
@@ -31,6 +34,7 @@ impl SimStore {
         Self {
             memory: Mutex::default(),
             changed: Notify::new(),
+            is_unreachable: AtomicBool::new(false),
             faults,
             clock,
         }
@@ -48,6 +52,13 @@ impl SimStore {
         }
     }
 
+    /// Never returns if the store is unreachable.
+    async fn reached(&self) {
+        if self.is_unreachable.load(Ordering::Relaxed) {
+            std::future::pending().await
+        }
+    }
+
     pub(crate) fn call<'a, T: Send + 'a>(
         &'a self,
         apply: impl FnOnce(&mut Memory, Now) -> StoreResult<T> + Send + 'a,
@@ -55,6 +66,7 @@ impl SimStore {
         Box::pin(async move {
             let outcome = self.faults.next_outcome();
             self.clock.sleep(outcome.before).await;
+            self.reached().await;
             if outcome.rejected {
                 return Err(StoreError::Unavailable(
                     "the store is unavailable".to_owned(),
@@ -63,6 +75,7 @@ impl SimStore {
             let result = apply(&mut self.memory(), self.now());
             self.changed.notify_waiters();
             self.clock.sleep(outcome.after).await;
+            self.reached().await;
             if outcome.lost {
                 return Err(StoreError::Timeout {
                     what: "waiting for a reply",
