@@ -11,12 +11,12 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio_util::sync::CancellationToken;
 use windlass_tasks::{NewWorker, ProjectId, StoreError, TaskId, WorkerKind};
 
+use crate::pool::PoolPermit;
 use crate::registration::Registration;
-use crate::worker_claims::{ClaimOutcome, LandingReports};
 use crate::worker_report::WorkerReport;
 use crate::{
-    AgentPoolManager, ChangeReviewer, Error, Lander, LandingListener, LandingReport, LandingResult,
-    ResultStatus, Runner, StopSignals, TaskResult,
+    AgentPoolManager, ChangeReviewer, ClaimedTask, Error, Lander, LandingListener, LandingReport,
+    LandingResult, ResultStatus, Runner, StopSignals, TaskResult,
 };
 
 /// Minimum time between two checks of an empty queue, however often the store reports new events.
@@ -25,6 +25,12 @@ const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
 /// The number of failed claims in a row after which a worker that runs `once` ends.
 const MAX_CLAIM_ERRORS: u32 = 3;
+
+/// The result of a claim, and the pool slot it was made for.
+pub(crate) type ClaimOutcome = (Result<Option<ClaimedTask>, Error>, PoolPermit);
+
+/// The reports of one check of the landing queues.
+pub(crate) type LandingReports = Result<Vec<LandingReport>, Error>;
 
 /// Claims and runs the tasks of a store.
 #[derive(Debug, Clone)]

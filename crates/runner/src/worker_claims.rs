@@ -7,20 +7,15 @@ use tokio_util::sync::CancellationToken;
 use windlass_core::Usage;
 use windlass_tasks::{AttemptRef, Claim, Release};
 
+use crate::Runner;
 use crate::attempt::retry_transient;
 use crate::pool::PoolPermit;
 use crate::registration::Registration;
 use crate::settings::KEEP_GRACE;
-use crate::{ClaimedTask, Error, LandingReport, Runner, Worker};
-
-/// The result of a claim, and the pool slot it was made for.
-pub(crate) type ClaimOutcome = (Result<Option<ClaimedTask>, Error>, PoolPermit);
-
-/// The reports of one check of the landing queues.
-pub(crate) type LandingReports = Result<Vec<LandingReport>, Error>;
+use crate::worker::{ClaimOutcome, LandingReports, Worker};
 
 impl Worker {
-    /// Claims the next task. After `stop`, one that is granted within the grace period is given back; one that is granted
+    /// Claims the next task. After `stop`, one that is granted within the grace period is released; one that is granted
     /// later is claimed again when its lease expires.
     pub(crate) fn claim(
         &self,
@@ -42,7 +37,7 @@ impl Worker {
             let claimed = async {
                 match runner.claim_task(claim).await? {
                     Some(claimed) if stop.is_cancelled() => {
-                        give_back(&runner, claimed.claimed.attempt).await;
+                        release_unstarted(&runner, claimed.claimed.attempt).await;
                         Ok(None)
                     }
                     claimed => Ok(claimed),
@@ -88,15 +83,15 @@ impl Worker {
     }
 }
 
-/// Releases an attempt that has not begun. It does not count.
-async fn give_back(runner: &Runner, attempt: AttemptRef) {
+/// Releases an attempt that has not started. It does not count.
+async fn release_unstarted(runner: &Runner, attempt: AttemptRef) {
     let release = Release {
-        reason: "the worker stopped before the attempt began".to_owned(),
+        reason: "the worker stopped before the attempt started".to_owned(),
         usage: Usage::default(),
     };
     let store = &runner.store;
     let released = retry_transient(&*runner.clock, || store.release(attempt, release.clone()));
     if let Err(error) = released.await {
-        tracing::warn!(%attempt, %error, "the task was not given back; its lease expires");
+        tracing::warn!(%attempt, %error, "the task was not released; its lease expires");
     }
 }

@@ -90,14 +90,25 @@ async fn p16_programs_only_shows_programs_and_what_the_profile_names() {
     }
 }
 
-/// Runs the example `run` with these arguments on a machine that further options of bubblewrap describe.
-fn run_on_machine(machine: &[&str], cwd: &str, home: &str, args: &[&str]) -> String {
+/// Runs a shell script in a sandbox, on a machine that options of bubblewrap describe.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the sandbox itself must run on another machine"
+)]
+fn run_on_machine(
+    machine: &str,
+    home: &str,
+    project: &str,
+    sandbox: [&str; 2],
+    script: &str,
+) -> String {
     let output = Command::new("bwrap")
         .args(["--cap-add", "ALL"])
-        .args(machine)
-        .args(["--chdir", cwd, "--setenv", "HOME", home, "--"])
+        .args(machine.split_whitespace())
+        .args(["--chdir", project, "--setenv", "HOME", home, "--"])
         .arg(example("run"))
-        .args(args)
+        .args(sandbox)
+        .args(["sh", "-c", script])
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -108,21 +119,12 @@ fn run_on_machine(machine: &[&str], cwd: &str, home: &str, args: &[&str]) -> Str
 #[test]
 fn sandbox_works_where_dev_has_message_queues() {
     let user = User::new();
-    let machine = [
-        "--bind",
-        "/",
-        "/",
-        "--dev",
-        "/dev",
-        "--mqueue",
-        "/dev/mqueue",
-    ];
+    let machine = "--bind / / --dev /dev --mqueue /dev/mqueue";
     let script = "ls -d /dev/mqueue /dev/null 2>/dev/null; true";
-    let repository = user.repository().display().to_string();
+    let project = user.repository().display().to_string();
     let home = user.home().display().to_string();
     for kind in ["agent", "tool", "test"] {
-        let args = ["bubblewrap", kind, "sh", "-c", script];
-        let found = run_on_machine(&machine, &repository, &home, &args);
+        let found = run_on_machine(machine, &home, &project, ["bubblewrap", kind], script);
         assert_eq!(found, "/dev/null\nstarting under bubblewrap\n", "{kind}");
     }
 }
@@ -133,73 +135,32 @@ fn sandbox_works_where_the_root_has_links_and_other_disks() {
     let user = User::new();
     user.write("user/project/file", "hello\n");
     user.write("user/notes", "canary");
-    let homes = user.home().display().to_string();
-    let programs = example("run");
-    let programs = programs.ancestors().nth(2).unwrap().to_str().unwrap();
-    let machine = [
-        "--ro-bind",
-        "/usr",
-        "/usr",
-        "--ro-bind",
-        "/etc",
-        "/etc",
-        "--ro-bind",
-        programs,
-        programs,
-        "--symlink",
-        "usr/bin",
-        "/bin",
-        "--symlink",
-        "usr/lib",
-        "/lib",
-        "--symlink",
-        "usr/lib64",
-        "/lib64",
-        "--dev",
-        "/dev",
-        "--bind",
-        "/proc",
-        "/proc",
-        "--dir",
-        "/run/user/1000",
-        "--dir",
-        "/private/tmp",
-        "--symlink",
-        "private/tmp",
-        "/tmp",
-        "--bind",
-        &homes,
-        "/disk/home",
-        "--symlink",
-        "disk/home",
-        "/home",
-        "--dir",
-        "/mnt/c/Users",
-        "--dir",
-        "/lost+found",
-        "--symlink",
-        "nowhere",
-        "/broken",
-    ];
-    let script = "cat file; cat /home/user/notes /disk/home/user/notes 2>/dev/null; ls /mnt /run/user 2>/dev/null; \
+    let program = example("run");
+    let machine = format!(
+        "--ro-bind /usr /usr --ro-bind /etc /etc --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
+         --dev /dev --bind /proc /proc --dir /run/user/1000 --dir /private/tmp --symlink private/tmp /tmp \
+         --bind {homes} /disk/home --symlink disk/home /home --dir /mnt/c/Users --symlink nowhere /broken \
+         --ro-bind {programs} {programs}",
+        homes = user.home().display(),
+        programs = program.ancestors().nth(2).unwrap().display(),
+    );
+    let script = "cat file; cat /home/user/notes /disk/home/user/notes 2>/dev/null; ls /mnt 2>/dev/null; \
                   echo new > /tmp/new && cat /private/tmp/new; cd /home/user && pwd -P";
-    for mechanism in ["bubblewrap", "landlock"] {
-        for kind in ["tool", "test"] {
-            let args = [mechanism, kind, "sh", "-c", script];
-            let found = run_on_machine(&machine, "/home/user/project", "/home/user", &args);
-            let lines: Vec<&str> = found.lines().collect();
-            assert_eq!(lines.first(), Some(&"hello"), "{mechanism} {kind}: {found}");
-            assert!(
-                !found.contains("canary") && !found.contains("Users"),
-                "{mechanism} {kind}: {found}"
-            );
-            if mechanism == "bubblewrap" {
-                assert_eq!(lines[1..3], ["/mnt:", "new"], "{kind}: {found}");
-                assert!(
-                    lines.contains(&"new") && lines.contains(&"/disk/home/user"),
-                    "{kind}: {found}"
-                );
-            }
-        }
+    for kind in ["tool", "test"] {
+        let run = |mechanism| {
+            let (home, project) = ("/home/user", "/home/user/project");
+            run_on_machine(&machine, home, project, [mechanism, kind], script)
+        };
+        assert_eq!(
+            run("bubblewrap"),
+            "hello\nnew\n/disk/home/user\nstarting under bubblewrap\n",
+            "{kind}"
+        );
+        let found = run("landlock");
+        assert!(found.starts_with("hello\n"), "{kind}: {found}");
+        assert!(
+            !found.contains("canary") && !found.contains("Users"),
+            "{kind}: {found}"
+        );
     }
 }
