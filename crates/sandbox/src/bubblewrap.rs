@@ -191,16 +191,23 @@ impl BwrapArgs {
         if !policy.programs_only {
             sealed.push(Path::new(DEVICES));
         }
+        for path in &policy.root_names {
+            // A program that lists the root finds the names that it knows.
+            if policy.access(path) == Access::Hidden && path.is_dir() {
+                self.push(&[&"--dir", path]);
+            }
+        }
         for (path, &access) in &policy.rules {
             if path == Path::new(ROOT) || HAS_ITS_OWN.iter().any(|own| path == Path::new(own)) {
                 continue;
             }
             let inherited = policy.inherited_access(path);
             match access {
-                // A program that lists the root finds the names that it knows.
                 Access::Hidden if is_in_root(path) && path.is_dir() => {
                     self.push(&[&"--dir", path]);
                 }
+                // A home directory below a temporary one.
+                Access::Private if inherited == Access::Private => self.push(&[&"--dir", path]),
                 _ if access == inherited => {}
                 Access::Read => self.push(&[&"--ro-bind", path, path]),
                 Access::Write => self.push(&[&"--bind", path, path]),
@@ -215,7 +222,7 @@ impl BwrapArgs {
         }
         for (link, target) in &policy.links {
             let is_absent = matches!(policy.access(link), Access::Private | Access::Hidden);
-            if is_absent && (is_in_root(link) || policy.is_visible(target)) {
+            if is_absent && (is_in_root(link) || policy.leads_to_visible(target)) {
                 self.push(&[&"--symlink", target, link]);
             }
         }

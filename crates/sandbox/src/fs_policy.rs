@@ -8,6 +8,7 @@ use windlass_core::DirAccess;
 
 use crate::error::{Error, Result};
 use crate::host::Host;
+use crate::links;
 use crate::network::Network;
 use crate::path_lists;
 use crate::profile::{Profile, ProfileKind};
@@ -35,8 +36,11 @@ pub(crate) enum Access {
 pub(crate) struct FsPolicy {
     /// Canonical paths; a directory sorts before its content.
     pub(crate) rules: BTreeMap<PathBuf, Access>,
-    /// Links to readable paths. A mechanism that replaces the directory of a link recreates it.
+    /// Links on the way to readable paths, each in its real directory. A mechanism that replaces that
+    /// directory recreates them.
     pub(crate) links: BTreeMap<PathBuf, PathBuf>,
+    /// Directories in the root that exist for the process, and are empty unless a rule shows more.
+    pub(crate) root_names: Vec<PathBuf>,
     /// Secrets: hidden paths that [`show`](Self::show) leaves hidden.
     secrets: BTreeSet<PathBuf>,
     /// What may be changed in the working directory.
@@ -59,13 +63,14 @@ impl FsPolicy {
     pub(crate) fn new(profile: &Profile, host: &Host, cwd: &Path) -> Result<Self> {
         let cwd = working_dir::canonical_dir(cwd)?;
         let mut policy = Self {
-            rules: BTreeMap::new(),
+            rules: BTreeMap::from([(ROOT.into(), Access::Hidden)]),
             links: BTreeMap::new(),
+            root_names: Vec::new(),
             secrets: BTreeSet::new(),
             access: profile.access,
             protected_dir: None,
             repository: RepositoryPaths::default(),
-            own_dirs: host.own_dirs().to_vec(),
+            own_dirs: host.own_paths(),
             cwd,
             network: profile.network.clone(),
             kind: profile.kind,
@@ -73,6 +78,7 @@ impl FsPolicy {
         };
         if profile.programs_only {
             policy.show_system_programs();
+            policy.hide_home(host);
             policy.allow_working_dir(host);
         } else {
             policy.show_system(host);
@@ -117,20 +123,20 @@ impl FsPolicy {
     }
 
     /// Makes a path readable if only the rule for a parent directory hides it. A rule for the path
-    /// itself still applies, and so does one that hides a secret. Returns `true` if the path is
-    /// readable now.
+    /// itself still applies, and so does one that hides a secret. A directory that contains a
+    /// private one, such as that of all homes, is not shown either. Returns `true` if the path is readable now.
     pub(crate) fn show(&mut self, path: &Path) -> bool {
         let Ok(real) = path.canonicalize() else {
             return false;
         };
         if !self.is_visible(&real) {
             let ruled = self.rule_for(&real);
-            if ruled == real || self.secrets.contains(ruled) {
+            if ruled == real || self.secrets.contains(ruled) || self.contains_private(&real) {
                 return false;
             }
             self.rules.insert(real.clone(), Access::Read);
         }
-        self.keep_link(path, &real);
+        self.keep_links(path);
         true
     }
 
@@ -153,7 +159,7 @@ impl FsPolicy {
     pub(crate) fn set(&mut self, path: impl AsRef<Path>, access: Access) {
         let path = path.as_ref();
         if let Ok(real) = path.canonicalize() {
-            self.keep_link(path, &real);
+            self.keep_links(path);
             self.rules.insert(real, access);
         }
     }
@@ -166,13 +172,26 @@ impl FsPolicy {
         }
     }
 
-    /// Remembers a path that leads to its target through a link.
-    pub(crate) fn keep_link(&mut self, path: &Path, real: &Path) {
-        let is_plain =
-            || path.is_absolute() && !path.components().any(|part| part.as_os_str() == "..");
-        if path != real && is_plain() {
-            self.links.insert(path.to_owned(), real.to_owned());
+    /// Remembers the links on a path.
+    pub(crate) fn keep_links(&mut self, path: &Path) {
+        if path.is_absolute() {
+            self.links.extend(links::on_path(path));
         }
+    }
+
+    /// Returns `true` if the process can read the path, or something in it, or has a private directory
+    /// there.
+    pub(crate) fn leads_to_visible(&self, path: &Path) -> bool {
+        let mut below = self.rules.range(path.to_owned()..);
+        let mut below = below
+            .by_ref()
+            .take_while(|(rule, _)| rule.starts_with(path));
+        self.access(path) != Access::Hidden || below.any(|(_, access)| *access != Access::Hidden)
+    }
+
+    fn contains_private(&self, dir: &Path) -> bool {
+        let mut rules = self.rules.iter();
+        rules.any(|(path, access)| *access == Access::Private && path.starts_with(dir))
     }
 
     fn add_profile_rules(&mut self, profile: &Profile, host: &Host) -> Result<()> {
@@ -190,7 +209,7 @@ impl FsPolicy {
             let real = path
                 .canonicalize()
                 .map_err(|error| bad_path(path, error.to_string()))?;
-            self.keep_link(path, &real);
+            self.keep_links(path);
             self.rules.insert(real, Access::Write);
         }
         Ok(())

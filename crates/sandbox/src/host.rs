@@ -17,6 +17,7 @@ pub struct Host {
     variables: BTreeMap<OsString, OsString>,
     home: PathBuf,
     readable: Vec<PathBuf>,
+    hidden: Vec<PathBuf>,
 }
 
 impl Host {
@@ -43,6 +44,7 @@ impl Host {
             variables,
             home: home.unwrap_or_else(|| PathBuf::from("/nonexistent")),
             readable: Vec::new(),
+            hidden: Vec::new(),
         }
     }
 
@@ -51,6 +53,13 @@ impl Host {
     pub fn with_readable<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         let paths = paths.into_iter().map(|path| self.expand(path));
         self.readable = paths.collect();
+        self
+    }
+
+    /// Hides these paths from every process, like Windlass's own directories, e.g. the key of a server.
+    pub fn with_hidden<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
+        let paths = paths.into_iter().map(|path| self.expand(path));
+        self.hidden = paths.collect();
         self
     }
 
@@ -86,14 +95,16 @@ impl Host {
             .join("cleanup")
     }
 
-    /// Returns the directories of Windlass itself: state with stores, clones and tokens, settings,
-    /// and cache. No process can see them, except for the parts that its profile names.
-    pub(crate) fn own_dirs(&self) -> [PathBuf; 3] {
-        [
-            self.own_dir("XDG_STATE_HOME", ".local/state"),
-            self.own_dir("XDG_CONFIG_HOME", ".config"),
-            self.own_dir("XDG_CACHE_HOME", ".cache"),
-        ]
+    /// Returns what belongs to Windlass itself: the directories of its state, settings and cache, and
+    /// what the configuration hides. No process can see them, except for the parts that its profile names.
+    pub(crate) fn own_paths(&self) -> Vec<PathBuf> {
+        let dirs = [
+            ("XDG_STATE_HOME", ".local/state"),
+            ("XDG_CONFIG_HOME", ".config"),
+            ("XDG_CACHE_HOME", ".cache"),
+        ];
+        let dirs = dirs.map(|(variable, below_home)| self.own_dir(variable, below_home));
+        dirs.into_iter().chain(self.hidden.clone()).collect()
     }
 
     fn own_dir(&self, variable: &str, below_home: &str) -> PathBuf {

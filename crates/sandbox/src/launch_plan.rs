@@ -220,10 +220,11 @@ impl PrivateDirs {
 /// Some programs refuse to use a state directory below their temporary directory.
 fn temp_dir(policy: &FsPolicy) -> PathBuf {
     let is_written_below = |dir: &Path| {
+        let real = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
         let mut below = policy
             .rules
             .iter()
-            .filter(|(path, _)| path.starts_with(dir));
+            .filter(|(path, _)| path.starts_with(&real));
         below.any(|(_, access)| *access == Access::Write)
     };
     let mut dirs = path_lists::TEMP_DIRS.iter().map(Path::new);

@@ -4,15 +4,31 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 /// The kernel follows at most this many links.
-const MAX_LINKS: u32 = 40;
+const MAX_LINKS: usize = 40;
 
 /// Returns `true` if resolving the path follows a link in a directory for which `is_untrusted`
 /// holds. A path with too many links is untrusted too.
 pub(crate) fn follows_link_in(path: &Path, is_untrusted: impl Fn(&Path) -> bool) -> bool {
-    let mut links_left = MAX_LINKS;
+    let found = followed(path);
+    let in_untrusted = |link: &PathBuf| link.parent().is_some_and(&is_untrusted);
+    found.len() > MAX_LINKS || found.iter().any(in_untrusted)
+}
+
+/// Returns the links that resolving the path follows, each in its real directory, with their real
+/// targets. Links to nothing are left out.
+pub(crate) fn on_path(path: &Path) -> impl Iterator<Item = (PathBuf, PathBuf)> {
+    let found = followed(path).into_iter();
+    found.filter_map(|link| Some((link.clone(), link.canonicalize().ok()?)))
+}
+
+/// Returns the links that resolving the path follows, at most one more than the kernel follows.
+fn followed(path: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
     let mut real = PathBuf::from("/");
     let mut rest = reversed(path);
-    while let Some(name) = rest.pop() {
+    while let Some(name) = rest.pop()
+        && found.len() <= MAX_LINKS
+    {
         if name == ".." {
             real.pop();
             continue;
@@ -22,16 +38,13 @@ pub(crate) fn follows_link_in(path: &Path, is_untrusted: impl Fn(&Path) -> bool)
             real = next;
             continue;
         };
-        if links_left == 0 || is_untrusted(&real) {
-            return true;
-        }
-        links_left -= 1;
+        found.push(next);
         if target.is_absolute() {
             real = PathBuf::from("/");
         }
         rest.extend(reversed(&target));
     }
-    false
+    found
 }
 
 /// Returns the names of a path, the last one first.

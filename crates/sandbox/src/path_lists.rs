@@ -22,6 +22,7 @@ pub(crate) const SYSTEM_PROGRAMS: &[&str] = &[
     "/libexec",
     "/libx32",
     "/nix",
+    "/opt",
     "/run/current-system",
     "/sbin",
     "/usr",
@@ -34,9 +35,11 @@ pub(crate) const NEEDED_DEVICES: &[&str] = &["/dev/null", "/dev/urandom"];
 pub(crate) const PARTLY_HIDDEN_DIRS: &[&str] = &["/run", "/var"];
 
 /// The readable parts of these directories: what name resolution, package databases and some
-/// distributions need.
+/// distributions need. Only files where a directory has sockets: a process without network could
+/// reach a service through one.
 pub(crate) const SYSTEM_NEEDED: &[&str] = &[
-    "/run/systemd/resolve",
+    "/run/systemd/resolve/resolv.conf",
+    "/run/systemd/resolve/stub-resolv.conf",
     "/run/current-system",
     "/run/opengl-driver",
     "/var/cache/fontconfig",
@@ -49,7 +52,10 @@ pub(crate) const SYSTEM_NEEDED: &[&str] = &[
     "/var/db/pkg",
 ];
 
-/// Secrets of the system that root could read.
+/// Sockets of services in readable directories.
+pub(crate) const SYSTEM_SOCKETS: &[&str] = &["/nix/var/nix/daemon-socket"];
+
+/// Secrets of the system that root, or the user of the server, could read.
 pub(crate) const SYSTEM_SECRETS: &[&str] = &[
     "/etc/shadow",
     "/etc/shadow-",
@@ -70,6 +76,7 @@ pub(crate) const SYSTEM_SECRETS: &[&str] = &[
     "/etc/docker",
     "/etc/credstore",
     "/etc/credstore.encrypted",
+    "/etc/windlass",
 ];
 
 /// Temporary directories. Every process has its own.

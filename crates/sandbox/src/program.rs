@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::fs_policy::{Access, FsPolicy};
+use crate::fs_policy::{Access, FsPolicy, ROOT};
 use crate::host::{Host, is_executable};
 use crate::links;
 
@@ -90,6 +90,15 @@ fn follows_own_link(path: &Path, policy: &FsPolicy) -> bool {
     links::follows_link_in(path, |dir| policy.access(dir) == Access::Write)
 }
 
+/// Returns the directory that hides a path: for most paths the one in the root, which has no rule.
+fn hidden_part<'a>(path: &'a Path, policy: &FsPolicy) -> &'a Path {
+    let is_in_root = |above: &&Path| above.parent() == Some(Path::new(ROOT));
+    match policy.rule_for(path) {
+        rule if rule == Path::new(ROOT) => path.ancestors().find(is_in_root).unwrap_or(path),
+        rule => rule,
+    }
+}
+
 /// Returns an error if the process could not see the program. That is clearer than the exit code of
 /// a shell.
 pub(crate) fn ensure_visible(program: &Path, policy: &FsPolicy) -> Result<()> {
@@ -101,7 +110,7 @@ pub(crate) fn ensure_visible(program: &Path, policy: &FsPolicy) -> Result<()> {
     match needed.find(is_hidden) {
         Some(path) => Err(Error::ProgramHidden {
             program: program.to_owned(),
-            hidden: policy.rule_for(path).to_owned(),
+            hidden: hidden_part(path, policy).to_owned(),
             kind: policy.kind,
         }),
         None => Ok(()),

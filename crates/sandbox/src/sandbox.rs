@@ -130,8 +130,11 @@ impl Sandbox {
         }
         let stderr = output.stderr.text();
         let stderr = stderr.trim().lines().next().unwrap_or("no reason given");
+        let is_refused = ["unshare:", "namespace", "uid map", "uid_map"]
+            .iter()
+            .any(|part| stderr.contains(part));
         let hint = match self.isolation.mechanism {
-            Mechanism::Bubblewrap => ": allow unprivileged user namespaces",
+            Mechanism::Bubblewrap if is_refused => ": allow unprivileged user namespaces",
             _ => "",
         };
         Err(self.missing(format!(

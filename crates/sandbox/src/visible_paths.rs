@@ -14,7 +14,6 @@ use crate::{links, path_lists};
 impl FsPolicy {
     /// Shows the directories of the system, and hides everything else outside the home directory.
     pub(crate) fn show_system(&mut self, host: &Host) {
-        self.rules.insert(ROOT.into(), Access::Hidden);
         let entries = Path::new(ROOT).read_dir().into_iter().flatten().flatten();
         for entry in entries {
             let path = entry.path();
@@ -23,13 +22,11 @@ impl FsPolicy {
                 .any(|name| entry.file_name() == *name);
             if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
                 // The target has its own rule.
-                if let Ok(real) = path.canonicalize() {
-                    self.keep_link(&path, &real);
-                }
+                self.keep_links(&path);
             } else if is_system {
                 self.rules.insert(path, Access::Read);
             } else {
-                self.rules.insert(path, Access::Hidden);
+                self.root_names.push(path);
             }
         }
         for path in path_lists::PARTLY_HIDDEN_DIRS {
@@ -48,6 +45,7 @@ impl FsPolicy {
         for path in path_lists::SYSTEM_SECRETS {
             self.hide_secret(path);
         }
+        self.hide_system_sockets();
         // Name resolution reads this file, which is often a link into `/run`.
         self.set("/etc/resolv.conf", Access::Read);
         if let Some(dir) = host.variable("XDG_RUNTIME_DIR") {
@@ -57,12 +55,18 @@ impl FsPolicy {
 
     /// Shows the programs of the system, and nothing else of it.
     pub(crate) fn show_system_programs(&mut self) {
-        self.rules.insert(ROOT.into(), Access::Hidden);
         for path in path_lists::SYSTEM_PROGRAMS {
             self.set(path, Access::Read);
         }
         for path in path_lists::TEMP_DIRS {
             self.set(path, Access::Private);
+        }
+        self.hide_system_sockets();
+    }
+
+    fn hide_system_sockets(&mut self) {
+        for path in path_lists::SYSTEM_SOCKETS {
+            self.hide_secret(path);
         }
     }
 
@@ -116,7 +120,7 @@ impl FsPolicy {
                 self.show_installation(&real);
             }
             if self.is_visible(&real) {
-                self.keep_link(&dir, &real);
+                self.keep_links(&dir);
             }
         }
     }

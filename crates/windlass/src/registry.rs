@@ -85,7 +85,9 @@ pub(crate) async fn agent_context(
 /// Returns only the sandbox, for a program that is not an agent.
 pub(crate) async fn sandbox(config: &Config) -> Result<Sandbox, String> {
     let readable = config.sandbox.readable.iter().flatten();
-    let host = Host::current().with_readable(readable);
+    let host = Host::current()
+        .with_readable(readable)
+        .with_hidden(&config.server.tls_key);
     let mechanism = match config.sandbox.mechanism {
         SandboxMechanism::Auto => None,
         SandboxMechanism::Bubblewrap => Some(Mechanism::Bubblewrap),

@@ -129,28 +129,38 @@ fn sandbox_works_where_dev_has_message_queues() {
     }
 }
 
+/// Options of bubblewrap for a small machine with the home directory `/home/user`, on a disk at `/disk/home`.
+fn small_machine(user: &User, etc: &str, more: &str) -> String {
+    let program = example("run");
+    format!(
+        "--ro-bind /usr /usr --ro-bind {etc} /etc --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
+         --dev /dev --bind /proc /proc --bind {homes} /disk/home --symlink disk/home /home \
+         {more} --ro-bind {programs} {programs}",
+        homes = user.home().display(),
+        programs = program.ancestors().nth(2).unwrap().display(),
+    )
+}
+
+/// Runs a script in `/home/user/project` of a small machine.
+fn run_on_small_machine(machine: &str, sandbox: [&str; 2], script: &str) -> String {
+    run_on_machine(machine, "/home/user", "/home/user/project", sandbox, script)
+}
+
 /// Home and temporary directories are often links, and a disk may be mounted anywhere.
 #[test]
 fn sandbox_works_where_the_root_has_links_and_other_disks() {
     let user = User::new();
     user.write("user/project/file", "hello\n");
     user.write("user/notes", "canary");
-    let program = example("run");
-    let machine = format!(
-        "--ro-bind /usr /usr --ro-bind /etc /etc --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
-         --dev /dev --bind /proc /proc --dir /run/user/1000 --dir /private/tmp --symlink private/tmp /tmp \
-         --bind {homes} /disk/home --symlink disk/home /home --dir /mnt/c/Users --symlink nowhere /broken \
-         --ro-bind {programs} {programs}",
-        homes = user.home().display(),
-        programs = program.ancestors().nth(2).unwrap().display(),
+    let machine = small_machine(
+        &user,
+        "/etc",
+        "--dir /run/user/1000 --dir /private/tmp --symlink private/tmp /tmp --dir /mnt/c/Users --symlink nowhere /broken",
     );
     let script = "cat file; cat /home/user/notes /disk/home/user/notes 2>/dev/null; ls /mnt 2>/dev/null; \
                   echo new > /tmp/new && cat /private/tmp/new; cd /home/user && pwd -P";
     for kind in ["tool", "test"] {
-        let run = |mechanism| {
-            let (home, project) = ("/home/user", "/home/user/project");
-            run_on_machine(&machine, home, project, [mechanism, kind], script)
-        };
+        let run = |mechanism| run_on_small_machine(&machine, [mechanism, kind], script);
         assert_eq!(
             run("bubblewrap"),
             "hello\nnew\n/disk/home/user\nstarting under bubblewrap\n",
@@ -162,5 +172,85 @@ fn sandbox_works_where_the_root_has_links_and_other_disks() {
             !found.contains("canary") && !found.contains("Users"),
             "{kind}: {found}"
         );
+    }
+}
+
+/// A program is found under the name that the user knows, with links in the root, in the home directory and between them.
+#[test]
+fn programs_are_reachable_through_links_and_directly_in_the_root() {
+    let user = User::new();
+    user.write("user/project/file", "");
+    for name in [
+        "user/.local/share/uv/bin/one",
+        "tools/bin/two",
+        "tools/lib/data",
+    ] {
+        user.write(name, "#!/bin/sh\necho $0\n");
+        make_executable(&user.home().join(name));
+    }
+    std::os::unix::fs::symlink("share/uv/bin", user.home().join("user/.local/bin")).unwrap();
+    let more = "--symlink /disk/home/tools /sdk --dir /cargo --ro-bind /usr/bin/true /cargo/three \
+                --dir /private/tmp --symlink private/tmp /tmp --dir /var --symlink ../tmp /var/tmp \
+                --setenv PATH /home/user/.local/bin:/sdk/bin:/cargo:/usr/bin:/bin";
+    let machine = small_machine(&user, "/etc", more);
+    let script = "one; two; three && echo three; cat /sdk/lib/data >/dev/null && echo data; mktemp >/dev/null && echo temporary";
+    for kind in ["agent", "tool", "test"] {
+        for mechanism in ["bubblewrap", "landlock"] {
+            let found = run_on_small_machine(&machine, [mechanism, kind], script);
+            let expected = format!(
+                "/home/user/.local/bin/one\n/sdk/bin/two\nthree\ndata\ntemporary\nstarting under {mechanism}\n"
+            );
+            assert_eq!(found, expected, "{kind}");
+        }
+    }
+}
+
+fn make_executable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// Windlass's own settings may have the key of its server. A service with a socket would be a way to the network.
+#[test]
+fn p16_settings_of_windlass_and_sockets_of_services_are_hidden() {
+    let user = User::new();
+    user.write("user/project/file", "");
+    user.write("etc/windlass/key.pem", "canary");
+    user.write("etc/hostname", "machine\n");
+    user.write("resolve/resolv.conf", "nameserver\n");
+    user.write("nix/store/file", "store\n");
+    user.write("nix/var/nix/daemon-socket/socket", "canary");
+    user.write("resolve/io.systemd.Resolve", "canary");
+    let home = user.home();
+    let more = format!(
+        "--ro-bind {0}/resolve /run/systemd/resolve --ro-bind {0}/nix /nix",
+        home.display()
+    );
+    let machine = small_machine(&user, &home.join("etc").display().to_string(), &more);
+    let script = "cat /etc/hostname /run/systemd/resolve/resolv.conf /nix/store/file; \
+                  cat /etc/windlass/* /nix/var/nix/daemon-socket/* /run/systemd/resolve/io* 2>/dev/null; true";
+    for kind in ["agent", "tool", "test"] {
+        for mechanism in ["bubblewrap", "landlock"] {
+            let found = run_on_small_machine(&machine, [mechanism, kind], script);
+            let expected = format!("machine\nnameserver\nstore\nstarting under {mechanism}\n");
+            assert_eq!(found, expected, "{kind}");
+        }
+    }
+}
+
+/// The user may work in the home directory itself, and Windlass's own git then, too.
+#[tokio::test]
+async fn p16_programs_only_in_the_home_directory_does_not_show_its_secrets() {
+    let user = User::new();
+    for name in [".ssh/id_ed25519", ".aws/credentials", ".bash_history"] {
+        user.write(name, "canary");
+    }
+    user.write("notes", "hello");
+    let script = "cat notes .ssh/* .aws/* .bash_history 2>/dev/null; true";
+    for mechanism in ISOLATING {
+        let profile = Profile::tool().programs_only();
+        let spec = CommandSpec::new("sh", user.home(), profile).args(["-c", script]);
+        let output = user.sandbox(mechanism).await.run(spec).await.unwrap();
+        assert_eq!(output_text(&output), "hello", "{mechanism}");
     }
 }

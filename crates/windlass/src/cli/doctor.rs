@@ -16,6 +16,7 @@ use super::exit::{CliError, Exit};
 use super::machine::local_machine;
 use super::repository::repository;
 use super::worker_pause;
+use crate::registry;
 
 #[derive(Debug, Args)]
 pub(super) struct Doctor {
@@ -105,9 +106,15 @@ fn show(app: &App<'_>, check: &DoctorCheck) -> Result<(), CliError> {
 
 /// Checks the sandbox, and that git, which every task needs, runs in it.
 async fn isolation(app: &App<'_>) -> Vec<DoctorCheck> {
-    let sandbox = match Sandbox::detect(Host::current()).await {
+    let found = match &app.config {
+        Ok(config) => registry::sandbox(config).await,
+        Err(_) => Sandbox::detect(Host::current())
+            .await
+            .map_err(|error| error.to_string()),
+    };
+    let sandbox = match found {
         Ok(sandbox) => sandbox,
-        Err(error) => return vec![check("isolation", CheckStatus::Missing, error.to_string())],
+        Err(problem) => return vec![check("isolation", CheckStatus::Missing, problem)],
     };
     let status = match sandbox.mechanism() {
         Mechanism::Bubblewrap => CheckStatus::Ok,
