@@ -102,6 +102,13 @@ pooler() { # NAME SETTING=VALUE...
     } > "$home/pooler-$name.ini"
     as_owner touch "$home/pooler-$name.log"
     as_owner "$bouncer" -q -d "$home/pooler-$name.ini" 9>&- 8>&- || { cat "$home/pooler-$name.log" >&2; exit 1; }
+    # It opens its socket after the program in the foreground has ended.
+    waited=0
+    until [ -S "$home/.s.PGSQL.$port" ]; do
+        waited=$((waited + 1))
+        [ "$waited" -lt 600 ] || { cat "$home/pooler-$name.log" >&2; exit 1; }
+        sleep 0.1
+    done
     echo "$port" | tee "$home/pooler-$name.port"
 }
 
