@@ -62,3 +62,31 @@ def line(x1, y1, x2, y2):
 def text(x, y, content, anchor="middle", weight="normal", color="#374151"):
     content = content.replace("&", "&amp;").replace("<", "&lt;")
     return f'<text x="{x}" y="{y}" text-anchor="{anchor}" font-weight="{weight}" fill="{color}">{content}</text>'
+
+
+def waterfall(title, bars):
+    """Returns a picture of bars, each with a name, a start and an end in milliseconds."""
+    row, left, width = 16, 130, 620
+    end = max(until for _, _, until in bars)
+    height = TOP + row * len(bars) + 30
+    bottom = height - 30
+
+    def at(milliseconds):
+        return round(left + milliseconds / end * (width - left - 60), 1)
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11">',
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+        text(left, 20, title, "start", "bold"),
+    ]
+    step = next(size for size in (5, 10, 20, 50, 100, 200, 500, 1_000, 10_000) if end / size <= 10)
+    for tick in range(0, int(end) + 1, step):
+        parts += [line(at(tick), TOP, at(tick), bottom), text(at(tick), bottom + 14, f"{tick} ms")]
+    names = sorted({name.split()[0] for name, _, _ in bars})
+    for number, (name, start, until) in enumerate(bars):
+        y = TOP + row * number
+        color = COLORS[names.index(name.split()[0]) % len(COLORS)]
+        bar = f'<rect x="{at(start)}" y="{y + 2}" width="{max(1, round(at(until) - at(start), 1))}" height="{row - 4}"'
+        parts += [f'{bar} fill="{color}"/>', text(left - 6, y + row - 4, name, "end")]
+        parts.append(text(at(until) + 4, y + row - 4, f"{until - start:.1f}", "start"))
+    return "\n".join([*parts, "</svg>\n"])

@@ -30,7 +30,7 @@ def measure(bench, package, name):
     """Runs a benchmark in rounds. Returns the median time and rate of each of its functions."""
     found = {}
     for _ in range(bench.rounds):
-        output = bench.cargo("bench", "-q", "-p", package, "--bench", name)
+        output = bench.benchmark(package, "--bench", name)
         for function, figures in parse(output).items():
             times = found.setdefault(function, {"ms": [], "rate": []})
             times["ms"].append(figures["ms"])

@@ -53,8 +53,8 @@ def direct(bench, upstream):
     return Contender("direct", upstream, "scripted", "scripted")
 
 
-def windlass(bench, upstream, name="gateway", wrapper=()):
-    program = bench.windlass()
+def windlass(bench, upstream, name="gateway", wrapper=(), program=None):
+    program = program or bench.windlass()
     project, config, database = (bench.dir / f"{name}{end}" for end in ("", ".toml", ".db"))
     bench.run(["git", "init", "-q", project])
     config.write_text(

@@ -78,7 +78,7 @@ def tasks(bench):
 def claims(bench):
     """Returns how long a claim takes while tasks wait."""
     curves = {}
-    for line in bench.cargo("bench", "-q", "-p", "windlass-store", "--", "growth").splitlines():
+    for line in bench.benchmark("windlass-store", "--", "growth").splitlines():
         found = re.match(r"(\w+): a claim with (\d+) waiting: p50 ([\d.]+) ms, p99 ([\d.]+) ms", line)
         for name, value in (("p50", found[3]), ("p99", found[4])) if found else ():
             curves.setdefault(f"{found[1]}, {name}", []).append((int(found[2]), float(value)))

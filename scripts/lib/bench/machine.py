@@ -13,6 +13,8 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 # The share of all cores that may be in use before a measurement, and how long to wait for that.
 QUIET_SHARE = 0.08
 QUIET_WAIT_SECONDS = 600
+# The profile of what is measured but for the program itself.
+MEASURED = "measured"
 
 
 class Problem(Exception):
@@ -53,10 +55,14 @@ class Bench:
             raise Problem(f"`cargo {' '.join(args)}` failed")
         return done.stdout
 
+    def benchmark(self, package, *args):
+        """Runs the benchmarks of a package, and returns their output."""
+        return self.cargo("bench", "--profile", MEASURED, "-q", "-p", package, *args)
+
     def program(self, package, name):
         """Builds a benchmark of a package that is a program, and returns its path."""
-        self.cargo("build", "--profile", "bench", "-q", "-p", package, "--bench", name)
-        found = [path for path in (self.target / "release" / "deps").glob(f"{name}-*") if os.access(path, os.X_OK)]
+        self.cargo("build", "--profile", MEASURED, "-q", "-p", package, "--bench", name)
+        found = [path for path in (self.target / MEASURED / "deps").glob(f"{name}-*") if os.access(path, os.X_OK)]
         found = [path for path in found if path.suffix == ""]
         if not found:
             raise Problem(f"cargo did not build the benchmark {name}")

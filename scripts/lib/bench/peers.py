@@ -7,11 +7,15 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 from .contender import GATEWAY_CORE, Contender
 from .machine import Problem
 
 PORTKEY = "@portkey-ai/gateway@1.15.2"
+LITELLM_RS = "litellm-rs@0.9.0"
+JOBS = "2000"
+QUEUE_PROGRAMS = Path(__file__).parent / "queues"
 
 
 def unused_port():
@@ -26,6 +30,17 @@ def npm(bench, package, *files):
     path = prefix.joinpath("node_modules", *files)
     if not path.exists():
         install(["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(prefix), package])
+    return path
+
+
+def crate(bench, program, *what):
+    """Installs a crate, and returns the path of its program."""
+    prefix = bench.cache / "cargo"
+    path = prefix / "bin" / program
+    if not path.exists():
+        target = bench.cache / "cargo-target"
+        install(["cargo", "install", "--quiet", "--locked", "--root", str(prefix), "--target-dir", str(target), *what])
+        shutil.rmtree(target, ignore_errors=True)
     return path
 
 
@@ -88,6 +103,60 @@ def portkey(bench, upstream):
     return Contender("Portkey", f"http://127.0.0.1:{port}", "scripted", "scripted", process, headers)
 
 
+def litellm_rs(bench, upstream):
+    server = crate(bench, "gateway", LITELLM_RS, "--features", "sqlite", "--bin", "gateway")
+    port = unused_port()
+    provider = {
+        "name": "scripted",
+        "provider_type": "openai_compatible",
+        "endpoint_access": "private_network",
+        "api_key": "sk-0123456789abcdef",
+        "base_url": f"{upstream}/v1",
+        "models": ["scripted"],
+        "max_concurrent_requests": 2_000,
+        "max_retries": 0,
+        "rpm": 1_000_000_000,
+        "tpm": 1_000_000_000,
+        "enabled": True,
+    }
+    off = {"enabled": False}
+    settings = {
+        "schema_version": "1.0",
+        "server": {"host": "127.0.0.1", "port": port, "dev_mode": True},
+        "providers": [provider],
+        "router": {"strategy": "round_robin"},
+        "storage": {
+            "database": {**off, "url": "postgresql://localhost/none", "max_connections": 1, "connection_timeout": 5, "ssl": False},
+            "redis": {**off, "url": "redis://localhost", "max_connections": 1, "connection_timeout": 5, "cluster": False},
+        },
+        "auth": {
+            "enable_jwt": False,
+            "enable_api_key": False,
+            "allow_anonymous": True,
+            "jwt_secret": "",
+            "jwt_expiration": 86_400,
+            "api_key_header": "Authorization",
+        },
+        "monitoring": {
+            "metrics": {**off, "port": 9_090, "path": "/metrics", "interval_seconds": 15},
+            "tracing": {**off, "endpoint": None, "service_name": "bench", "sampling_rate": 0.0},
+            "health": {"path": "/health", "detailed": False},
+        },
+        "cache": {**off, "ttl": 3_600, "max_size": 1_000},
+        "pricing": {
+            "source": "embedded://model_prices_extended",
+            "unpriced_model_policy": "allow_unpriced",
+            "unpriced_fallback_cost_per_1k_tokens": 0.0,
+        },
+        "rate_limit": {**off, "strategy": "token_bucket", "default_rpm": 1_000, "default_tpm": 100_000},
+    }
+    config = bench.dir / "litellm-rs.yaml"
+    config.write_text(json.dumps(settings))
+    process = bench.start([server, "--config", config, "--log-level", "error"], core=GATEWAY_CORE)
+    wait_until_answers(process, f"http://127.0.0.1:{port}/health")
+    return Contender("litellm-rs", f"http://127.0.0.1:{port}", "scripted", "scripted", process)
+
+
 def node_queue(package, script):
     """Returns what prepares a script that measures an npm package."""
 
@@ -96,14 +165,30 @@ def node_queue(package, script):
         npm(bench, package, name)
         # A script finds packages beside itself.
         path = bench.cache / "npm" / script
-        shutil.copy(bench.root / "scripts" / "lib" / "bench" / "queues" / script, path)
-        return ["node", path, "2000"]
+        shutil.copy(QUEUE_PROGRAMS / script, path)
+        return ["node", path, JOBS], server.environment()
 
     return prepare
 
 
-GATEWAYS = [portkey, litellm]
+def apalis(bench, server):
+    return [apalis_program(bench), JOBS], server.environment()
+
+
+def apalis_sqlite(bench, server):
+    """Each run has a new file: what is done stays in the table."""
+    shell = 'rm -f "$1"* && DATABASE_URL="sqlite:$1?mode=rwc" exec "$2" "$3"'
+    return ["sh", "-c", shell, "sh", bench.dir / "apalis.db", apalis_program(bench), JOBS], bench.environment()
+
+
+def apalis_program(bench):
+    return crate(bench, "bench-apalis", "--path", str(QUEUE_PROGRAMS / "apalis"))
+
+
+GATEWAYS = [litellm_rs, portkey, litellm]
 QUEUES = {
+    "apalis-postgres": apalis,
     "graphile-worker": node_queue("graphile-worker@0.17.3", "graphile.mjs"),
     "pg-boss": node_queue("pg-boss@10.4.2", "pg-boss.mjs"),
+    "apalis-sqlite": apalis_sqlite,
 }

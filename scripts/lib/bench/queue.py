@@ -10,24 +10,25 @@ MEASURES = ["added by 1", "added by 16", "claimed and finished by 1", "claimed a
 
 
 def run(bench):
-    bench.cargo("bench", "-q", "-p", "windlass-store", "--no-run")
+    bench.benchmark("windlass-store", "--no-run")
     server = postgres.Server(bench)
     scripts = {name: script(bench, server) for name, script in peers.QUEUES.items()}
     bench.wait_until_quiet()
     figures = {}
     for _ in range(bench.rounds):
-        for line in bench.cargo("bench", "-q", "-p", "windlass-store").splitlines():
+        for line in bench.benchmark("windlass-store").splitlines():
             read_line(line, figures)
-        for name, command in scripts.items():
-            for measure, rate in json.loads(bench.run(command, env=server.environment())).items():
+        for name, (command, env) in scripts.items():
+            for measure, rate in json.loads(bench.run(command, env=env)).items():
                 figures.setdefault((name, measure), []).append(rate)
     server.stop()
     names = [
         ("bare inserts, PostgreSQL", "PostgreSQL: bare inserts"),
         ("**windlass**, PostgreSQL", "PostgreSQL"),
-        *((name, name) for name in scripts),
+        *((name, name) for name in scripts if "sqlite" not in name),
         ("bare inserts, SQLite", "SQLite: bare inserts"),
         ("**windlass**, SQLite", "SQLite"),
+        *((name, name) for name in scripts if "sqlite" in name),
     ]
     result = Table("queue", "Queue, tasks per second", MEASURES)
     for label, name in names:

@@ -5,7 +5,10 @@ import re
 import time
 
 from . import machine, peers
+from .machine import MEASURED
 from .report import Table
+
+WARM_AGENTS = ["codex", "claude"]
 
 
 def run(bench):
@@ -47,3 +50,18 @@ def run(bench):
     for name, times in samples.items():
         result.add(name, times, [time / one for time, one in zip(times, base)])
     yield result
+    yield warm(bench, url, work, env)
+
+
+def warm(bench, url, work, env):
+    """Measures the first text of an answer in a new session, and in one that exists."""
+    bench.cargo("build", "--profile", MEASURED, "-q", "-p", "windlass-agents", "--example", "warm")
+    program = bench.target / MEASURED / "examples" / "warm"
+    settings = json.dumps({"endpoint": f"{url}/v1", "api_key_env": "DUMMY_KEY"})
+    result = Table("warm", "First text of an answer, ms", ["new session", "second prompt"])
+    for agent in WARM_AGENTS:
+        state = bench.dir / f"state-{agent}"
+        output = bench.run([program, agent, state, settings, bench.rounds * 2], cwd=work, env=env, stdin=-3)
+        found = re.search(r"cold (\d+) ms, warm (\d+) ms", output)
+        result.add(agent, found[1], found[2])
+    return result
