@@ -12,7 +12,7 @@ STREAM_PACE_MS = 500
 
 
 def run(bench):
-    load = bench.program("windlass-gateway", "load")
+    load = bench.program("load")
     upstream = start_upstream(bench, load)
     starts = (direct, bridge, peers.litellm)
     contenders = [start(bench, upstream) for start in starts]
@@ -36,7 +36,7 @@ def run(bench):
 
 
 def bridge(bench, upstream, name="bridge"):
-    program = bench.program("windlass-bridge", "bridge")
+    program = bench.program("bridge")
     database = bench.dir / f"{name}.db"
     process = bench.start([program, f"{upstream}/v1", database], core=GATEWAY_CORE, stdin=subprocess.PIPE)
     line = machine.wait_for(process, lambda log: log.split() if "\n" in log else None)

@@ -36,7 +36,7 @@ def run(bench):
         if shutil.which(tool) is None:
             raise Problem(f"{tool} is missing: install it")
     counts = {}
-    program = bench.program("windlass", "counts")
+    program = bench.program("counts")
     for name, (label, few, many) in PATHS.items():
         counts[label] = (instructions_of(bench, program, name, many) - instructions_of(bench, program, name, few)) / (many - few)
     for stream, label in ((False, "a plain request through the gateway"), (True, f"a stream of {gateway.CHUNKS} chunks")):
@@ -77,7 +77,7 @@ def total(out):
 
 def requests(bench, rate, stream):
     """Returns the instructions of a server that answered requests for some seconds."""
-    load = bench.program("windlass-gateway", "load")
+    load = bench.program("load")
     upstream = gateway.start_upstream(bench, load)
     out = bench.dir / "callgrind"
     server = gateway.windlass(bench, upstream, name=f"counts-{rate}-{stream}", wrapper=counted(out))

@@ -9,13 +9,13 @@ UNITS = {"ns": 1e-6, "µs": 1e-3, "ms": 1.0, "s": 1e3}
 
 def run(bench):
     bench.wait_until_quiet()
-    handle = measure(bench, "windlass-core", "handle")
+    handle = measure(bench, "handle")
     result = Table("handle", "10,000 events of a turn", ["ms", "beside a bare channel"])
     for name, label in (("bare_channel", "bare channel"), ("agent_handle", "**agent handle**")):
         ratios = [time / bare for time, bare in zip(handle[name]["ms"], handle["bare_channel"]["ms"])]
         result.add(label, handle[name]["ms"], ratios)
     yield result
-    parsers = measure(bench, "windlass-agents", "parsers")
+    parsers = measure(bench, "parsers")
     result = Table("parsers", "Parsers of agents' output", ["MB/s", "beside plain JSON"])
     base = parsers["json_only"]["rate"]
     for name, label in (("json_only", "`serde_json::Value`"), *((name, f"**{name}**") for name in parsers)):
@@ -26,11 +26,11 @@ def run(bench):
     yield result
 
 
-def measure(bench, package, name):
+def measure(bench, name):
     """Runs a benchmark in rounds. Returns the median time and rate of each of its functions."""
     found = {}
     for _ in range(bench.rounds):
-        output = bench.benchmark(package, "--bench", name)
+        output = bench.benchmark(name)
         for function, figures in parse(output).items():
             times = found.setdefault(function, {"ms": [], "rate": []})
             times["ms"].append(figures["ms"])

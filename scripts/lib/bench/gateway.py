@@ -24,7 +24,7 @@ def run(bench):
     for tool in ("wrk", "taskset"):
         if shutil.which(tool) is None:
             raise Problem(f"{tool} is missing: install it")
-    load = bench.program("windlass-gateway", "load")
+    load = bench.program("load")
     upstream = start_upstream(bench, load)
     contenders = [start(bench, upstream) for start in (direct, windlass, *peers.GATEWAYS)]
     bench.wait_until_quiet()

@@ -47,7 +47,7 @@ def show(bench, name, title, x_label, y_label, curves):
 
 def streams(bench):
     """Returns the memory of a server with open streams."""
-    load = bench.program("windlass-gateway", "load")
+    load = bench.program("load")
     upstream = bench.start([load, "upstream", 20, STREAM_PACE_MS])
     url = machine.wait_for(upstream, lambda log: log.strip() if "http" in log else None)
     server = gateway.windlass(bench, url, "growth")
@@ -78,7 +78,7 @@ def tasks(bench):
 def claims(bench):
     """Returns how long a claim takes while tasks wait."""
     curves = {}
-    for line in bench.benchmark("windlass-store", "--", "growth").splitlines():
+    for line in bench.benchmark("store", "--", "growth").splitlines():
         found = re.match(r"(\w+): a claim with (\d+) waiting: p50 ([\d.]+) ms, p99 ([\d.]+) ms", line)
         for name, value in (("p50", found[3]), ("p99", found[4])) if found else ():
             curves.setdefault(f"{found[1]}, {name}", []).append((int(found[2]), float(value)))

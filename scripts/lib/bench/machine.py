@@ -55,13 +55,17 @@ class Bench:
             raise Problem(f"`cargo {' '.join(args)}` failed")
         return done.stdout
 
-    def benchmark(self, package, *args):
-        """Runs the benchmarks of a package, and returns their output."""
-        return self.cargo("bench", "--profile", MEASURED, "-q", "-p", package, *args)
+    def build(self, *what):
+        """Builds what is measured but for the program. The workspace as a whole, so that all parts share their dependencies."""
+        self.cargo("build", "--profile", MEASURED, "-q", "--workspace", *what)
 
-    def program(self, package, name):
-        """Builds a benchmark of a package that is a program, and returns its path."""
-        self.cargo("build", "--profile", MEASURED, "-q", "-p", package, "--bench", name)
+    def benchmark(self, name, *args):
+        """Runs a benchmark, and returns its output."""
+        return self.cargo("bench", "--profile", MEASURED, "-q", "--workspace", "--bench", name, *args)
+
+    def program(self, name):
+        """Builds a benchmark that is a program, and returns its path."""
+        self.build("--bench", name)
         found = [path for path in (self.target / MEASURED / "deps").glob(f"{name}-*") if os.access(path, os.X_OK)]
         found = [path for path in found if path.suffix == ""]
         if not found:

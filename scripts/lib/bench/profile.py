@@ -51,8 +51,8 @@ def run(bench):
 
 def servers(bench):
     """Returns the profile of a server that answers requests, for plain requests and for streams."""
-    bench.cargo("build", "--profile", MEASURED, "-q", "-p", "windlass", "-p", "windlass-sandbox")
-    upstream = gateway.start_upstream(bench, bench.program("windlass-gateway", "load"))
+    bench.build("--bin", "windlass", "--bin", "windlass-init")
+    upstream = gateway.start_upstream(bench, bench.program("load"))
     program = bench.target / MEASURED / "windlass"
     server = gateway.windlass(bench, upstream, "profiled", program=program)
     for stream, label in ((False, "a plain request"), (True, f"a stream of {gateway.CHUNKS} chunks")):
@@ -66,7 +66,7 @@ def servers(bench):
 
 def cases(bench):
     """Returns the profiles of adding tasks, and of claiming and completing them, on SQLite."""
-    program = bench.program("windlass", "counts")
+    program = bench.program("counts")
     for case, label in (("add", "a task added, SQLite"), ("claim", "a task claimed and completed, SQLite")):
         loop = f'for run in $(seq {REPEATS[case]}); do "$0" {case} {CASES[case]}; done'
         bench.run(["perf", "record", *recording(bench), "sh", "-c", loop, program], timeout=600)

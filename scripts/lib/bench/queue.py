@@ -10,13 +10,13 @@ MEASURES = ["added by 1", "added by 16", "claimed and finished by 1", "claimed a
 
 
 def run(bench):
-    bench.benchmark("windlass-store", "--no-run")
+    bench.benchmark("store", "--no-run")
     server = postgres.Server(bench)
     scripts = {name: script(bench, server) for name, script in peers.QUEUES.items()}
     bench.wait_until_quiet()
     figures = {}
     for _ in range(bench.rounds):
-        for line in bench.benchmark("windlass-store").splitlines():
+        for line in bench.benchmark("store").splitlines():
             read_line(line, figures)
         for name, (command, env) in scripts.items():
             for measure, rate in json.loads(bench.run(command, env=env)).items():

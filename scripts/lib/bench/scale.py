@@ -61,7 +61,7 @@ class Database(postgres.Server):
 
     def __init__(self, bench):
         super().__init__(bench, self.SETTINGS)
-        self.crowd = bench.program("windlass-store", "crowd")
+        self.crowd = bench.program("crowd")
         self.query("postgres", "CREATE EXTENSION pg_stat_statements")
 
     def url(self, database):

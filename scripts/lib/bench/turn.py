@@ -55,7 +55,7 @@ def run(bench):
 
 def warm(bench, url, work, env):
     """Measures the first text of an answer in a new session, and in one that exists."""
-    bench.cargo("build", "--profile", MEASURED, "-q", "-p", "windlass-agents", "--example", "warm")
+    bench.build("--example", "warm")
     program = bench.target / MEASURED / "examples" / "warm"
     settings = json.dumps({"endpoint": f"{url}/v1", "api_key_env": "DUMMY_KEY"})
     result = Table("warm", "First text of an answer, ms", ["new session", "second prompt"])
