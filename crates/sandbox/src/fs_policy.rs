@@ -49,8 +49,8 @@ pub(crate) struct FsPolicy {
     pub(crate) protected_dir: Option<PathBuf>,
     /// The paths of git that belong to the working directory.
     pub(crate) repository: RepositoryPaths,
-    /// Windlass's own directories, which may not exist.
-    pub(crate) own_dirs: Vec<PathBuf>,
+    /// What belongs to Windlass itself, which may not exist.
+    pub(crate) own_paths: Vec<PathBuf>,
     /// The initial working directory of the process.
     pub(crate) cwd: PathBuf,
     pub(crate) network: Network,
@@ -70,7 +70,7 @@ impl FsPolicy {
             access: profile.access,
             protected_dir: None,
             repository: RepositoryPaths::default(),
-            own_dirs: host.own_paths(),
+            own_paths: host.own_paths(),
             cwd,
             network: profile.network.clone(),
             kind: profile.kind,
@@ -89,7 +89,7 @@ impl FsPolicy {
             policy.show_toolchains(host);
         }
         policy.add_profile_rules(profile, host)?;
-        policy.hide_own_dirs()?;
+        policy.hide_own_paths()?;
         policy.keep_working_dir_read_only(host);
         // No setting shows or opens the root as a whole.
         policy.rules.insert(ROOT.into(), Access::Hidden);
@@ -182,11 +182,9 @@ impl FsPolicy {
     /// Returns `true` if the process can read the path, or something in it, or has a private directory
     /// there.
     pub(crate) fn leads_to_visible(&self, path: &Path) -> bool {
-        let mut below = self.rules.range(path.to_owned()..);
-        let mut below = below
-            .by_ref()
-            .take_while(|(rule, _)| rule.starts_with(path));
-        self.access(path) != Access::Hidden || below.any(|(_, access)| *access != Access::Hidden)
+        let mut rules = self.rules.iter();
+        self.access(path) != Access::Hidden
+            || rules.any(|(rule, access)| *access != Access::Hidden && rule.starts_with(path))
     }
 
     fn contains_private(&self, dir: &Path) -> bool {
@@ -234,8 +232,8 @@ impl FsPolicy {
 
     /// Hides Windlass's own directories, whatever the settings make readable. What the profile
     /// names below them stays visible.
-    fn hide_own_dirs(&mut self) -> Result<()> {
-        for dir in self.own_dirs.clone() {
+    fn hide_own_paths(&mut self) -> Result<()> {
+        for dir in self.own_paths.clone() {
             if dir.canonicalize().is_ok_and(|real| real == self.cwd) {
                 return Err(Error::WorkingDirectory {
                     path: self.cwd.clone(),

@@ -15,7 +15,7 @@ pub(crate) fn follows_link_in(path: &Path, is_untrusted: impl Fn(&Path) -> bool)
 }
 
 /// Returns the links that resolving the path follows, each in its real directory, with their real
-/// targets. Links to nothing are left out.
+/// targets, and without links to nothing.
 pub(crate) fn on_path(path: &Path) -> impl Iterator<Item = (PathBuf, PathBuf)> {
     let found = followed(path).into_iter();
     found.filter_map(|link| Some((link.clone(), link.canonicalize().ok()?)))

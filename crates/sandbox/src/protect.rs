@@ -77,7 +77,7 @@ pub(crate) fn protected_paths(policy: &FsPolicy) -> Vec<ProtectedPath> {
     for name in path_lists::PROTECTED_NAMES {
         list.add(&working_dir.join(name));
     }
-    for own in &policy.own_dirs {
+    for own in &policy.own_paths {
         if own.symlink_metadata().is_err() && own.starts_with(working_dir) {
             list.add(own);
         }

@@ -93,7 +93,7 @@ impl FsPolicy {
         if self.access == DirAccess::Repository {
             return;
         }
-        let mut outside: Vec<PathBuf> = self.own_dirs.clone();
+        let mut outside: Vec<PathBuf> = self.own_paths.clone();
         outside.push(host.home().to_owned());
         outside.extend(path_lists::TEMP_DIRS.iter().map(PathBuf::from));
         self.repository = RepositoryPaths::find(&self.cwd, host.home(), &outside);
@@ -256,6 +256,13 @@ mod tests {
             let policy = home.policy(profile, &[]);
             let token = home.path(".local/state/windlass/server-token");
             assert_eq!(policy.access(&token), Access::Hidden, "{readable}");
+        }
+        let key = home.path("project/key.pem");
+        std::fs::write(&key, "").unwrap();
+        let host = Host::new([("HOME", home.path(""))]).with_hidden([&key]);
+        for profile in [Profile::agent(), Profile::tool().programs_only()] {
+            let policy = FsPolicy::new(&profile, &host, &home.path("project")).unwrap();
+            assert_eq!(policy.access(&key), Access::Hidden);
         }
         let own = home.path(".config/windlass");
         let host = Host::new([("HOME", home.path(""))]);

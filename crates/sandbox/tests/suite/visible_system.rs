@@ -96,7 +96,7 @@ async fn p16_programs_only_shows_programs_and_what_the_profile_names() {
     reason = "the sandbox itself must run on another machine"
 )]
 fn run_on_machine(
-    machine: &str,
+    machine: &[String],
     home: &str,
     project: &str,
     sandbox: [&str; 2],
@@ -104,7 +104,7 @@ fn run_on_machine(
 ) -> String {
     let output = Command::new("bwrap")
         .args(["--cap-add", "ALL"])
-        .args(machine.split_whitespace())
+        .args(machine)
         .args(["--chdir", project, "--setenv", "HOME", home, "--"])
         .arg(example("run"))
         .args(sandbox)
@@ -119,30 +119,41 @@ fn run_on_machine(
 #[test]
 fn sandbox_works_where_dev_has_message_queues() {
     let user = User::new();
-    let machine = "--bind / / --dev /dev --mqueue /dev/mqueue";
+    let machine = options("--bind / / --dev /dev --mqueue /dev/mqueue", &[]);
     let script = "ls -d /dev/mqueue /dev/null 2>/dev/null; true";
     let project = user.repository().display().to_string();
     let home = user.home().display().to_string();
     for kind in ["agent", "tool", "test"] {
-        let found = run_on_machine(machine, &home, &project, ["bubblewrap", kind], script);
+        let found = run_on_machine(&machine, &home, &project, ["bubblewrap", kind], script);
         assert_eq!(found, "/dev/null\nstarting under bubblewrap\n", "{kind}");
     }
 }
 
-/// Options of bubblewrap for a small machine with the home directory `/home/user`, on a disk at `/disk/home`.
-fn small_machine(user: &User, etc: &str, more: &str) -> String {
+/// Returns options of bubblewrap, with `{0}`, `{1}` and so on replaced by paths, which may contain spaces.
+fn options(text: &str, paths: &[&Path]) -> Vec<String> {
+    let fill = |option: &str| {
+        let numbered = paths.iter().enumerate();
+        numbered.fold(option.to_owned(), |option, (number, path)| {
+            option.replace(&format!("{{{number}}}"), path.to_str().unwrap())
+        })
+    };
+    text.split_whitespace().map(fill).collect()
+}
+
+/// Options of bubblewrap for a small machine with the home directory `/home/user`, on a disk at `/disk/home`. In
+/// `more`, `{0}` is the directory of that disk.
+fn small_machine(user: &User, etc: &Path, more: &str) -> Vec<String> {
     let program = example("run");
-    format!(
-        "--ro-bind /usr /usr --ro-bind {etc} /etc --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
-         --dev /dev --bind /proc /proc --bind {homes} /disk/home --symlink disk/home /home \
-         {more} --ro-bind {programs} {programs}",
-        homes = user.home().display(),
-        programs = program.ancestors().nth(2).unwrap().display(),
-    )
+    let programs = program.ancestors().nth(2).unwrap();
+    let text = format!(
+        "--ro-bind /usr /usr --ro-bind {{1}} /etc --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
+         --dev /dev --bind /proc /proc --bind {{0}} /disk/home --symlink disk/home /home {more} --ro-bind {{2}} {{2}}"
+    );
+    options(&text, &[&user.home(), etc, programs])
 }
 
 /// Runs a script in `/home/user/project` of a small machine.
-fn run_on_small_machine(machine: &str, sandbox: [&str; 2], script: &str) -> String {
+fn run_on_small_machine(machine: &[String], sandbox: [&str; 2], script: &str) -> String {
     run_on_machine(machine, "/home/user", "/home/user/project", sandbox, script)
 }
 
@@ -154,7 +165,7 @@ fn sandbox_works_where_the_root_has_links_and_other_disks() {
     user.write("user/notes", "canary");
     let machine = small_machine(
         &user,
-        "/etc",
+        Path::new("/etc"),
         "--dir /run/user/1000 --dir /private/tmp --symlink private/tmp /tmp --dir /mnt/c/Users --symlink nowhere /broken",
     );
     let script = "cat file; cat /home/user/notes /disk/home/user/notes 2>/dev/null; ls /mnt 2>/dev/null; \
@@ -192,7 +203,7 @@ fn programs_are_reachable_through_links_and_directly_in_the_root() {
     let more = "--symlink /disk/home/tools /sdk --dir /cargo --ro-bind /usr/bin/true /cargo/three \
                 --dir /private/tmp --symlink private/tmp /tmp --dir /var --symlink ../tmp /var/tmp \
                 --setenv PATH /home/user/.local/bin:/sdk/bin:/cargo:/usr/bin:/bin";
-    let machine = small_machine(&user, "/etc", more);
+    let machine = small_machine(&user, Path::new("/etc"), more);
     let script = "one; two; three && echo three; cat /sdk/lib/data >/dev/null && echo data; mktemp >/dev/null && echo temporary";
     for kind in ["agent", "tool", "test"] {
         for mechanism in ["bubblewrap", "landlock"] {
@@ -222,11 +233,8 @@ fn p16_settings_of_windlass_and_sockets_of_services_are_hidden() {
     user.write("nix/var/nix/daemon-socket/socket", "canary");
     user.write("resolve/io.systemd.Resolve", "canary");
     let home = user.home();
-    let more = format!(
-        "--ro-bind {0}/resolve /run/systemd/resolve --ro-bind {0}/nix /nix",
-        home.display()
-    );
-    let machine = small_machine(&user, &home.join("etc").display().to_string(), &more);
+    let more = "--dir /tmp --ro-bind {0}/resolve /run/systemd/resolve --ro-bind {0}/nix /nix";
+    let machine = small_machine(&user, &home.join("etc"), more);
     let script = "cat /etc/hostname /run/systemd/resolve/resolv.conf /nix/store/file; \
                   cat /etc/windlass/* /nix/var/nix/daemon-socket/* /run/systemd/resolve/io* 2>/dev/null; true";
     for kind in ["agent", "tool", "test"] {
