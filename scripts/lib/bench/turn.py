@@ -9,6 +9,8 @@ from .machine import MEASURED
 from .report import Table
 
 WARM_AGENTS = ["codex", "claude"]
+# Codex asks for its plugins at an address outside of this machine, which the sandbox refuses to it. Nothing listens here.
+CLOSED_PROXY = "http://127.0.0.1:9"
 
 
 def run(bench):
@@ -32,7 +34,7 @@ def run(bench):
     bare = ["codex", "exec", "--json", "-s", "read-only", "-m", "gpt-5.5", *settings, "Hello"]
     ask = [program, "--config", config, "ask", "Hello", "-a"]
     contenders = {
-        "bare `codex exec`": (bare, {**env, "CODEX_HOME": str(codex_home)}),
+        "bare `codex exec`": (bare, {**env, "CODEX_HOME": str(codex_home), "https_proxy": CLOSED_PROXY}),
         "**windlass ask**, transport `app-server`": ([*ask, "app-server"], env),
         "**windlass ask**, transport `exec`": ([*ask, "exec"], env),
     }
