@@ -12,7 +12,7 @@ use super::console::Console;
 use super::exit::CliError;
 use super::masking;
 use crate::agent_catalog::AgentCatalog;
-use crate::config::{self, AgentConfig, Config, Inputs};
+use crate::config::{self, AgentConfig, Config, Flag, Inputs};
 use crate::telemetry::Telemetry;
 use crate::{model_bridge, registry};
 
@@ -39,6 +39,7 @@ pub(super) struct App<'a> {
 impl<'a> App<'a> {
     pub(super) fn new(
         config: Option<PathBuf>,
+        flags: impl FnOnce(&Path) -> Vec<Flag>,
         registry: AgentRegistry,
         console: &'a Console,
     ) -> Result<Self, CliError> {
@@ -48,6 +49,7 @@ impl<'a> App<'a> {
             ))
         })?;
         inputs.file = config;
+        inputs.flags = flags(&inputs.cwd);
         Ok(Self {
             registry: Arc::new(registry),
             machine: Err(NO_PROGRAMS.to_owned()),

@@ -73,7 +73,7 @@ mod worker_args;
 mod worker_list;
 mod worker_pause;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -85,6 +85,8 @@ use app::App;
 use console::Console;
 use exit::CliError;
 pub use exit::Exit;
+
+use crate::config::Flag;
 
 /// Exit codes, shown after the help text.
 const AFTER_HELP: &str = "Exit codes: 0 done, 1 the agent or task failed, 2 usage or configuration, \
@@ -227,6 +229,14 @@ impl Command {
         }
     }
 
+    /// Returns the flags that set a key of the configuration.
+    fn settings(&self, cwd: &Path) -> Vec<Flag> {
+        match self {
+            Self::Serve(serve) => serve.settings(cwd),
+            _ => Vec::new(),
+        }
+    }
+
     /// Returns `true` if the command uses settings that need trust. Another one does not ask for it.
     fn offers_trust(&self) -> bool {
         self.needs_agents()
@@ -291,7 +301,8 @@ pub fn main(registry: AgentRegistry) -> ExitCode {
 }
 
 async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exit, CliError> {
-    let mut app = App::new(cli.global.config, registry, console)?;
+    let flags = |cwd: &Path| cli.command.settings(cwd);
+    let mut app = App::new(cli.global.config, flags, registry, console)?;
     if cli.command.offers_trust() && trust::offer(&app)? {
         app.reload();
     }

@@ -8,6 +8,7 @@ mod tls;
 pub(super) mod token;
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
@@ -27,6 +28,7 @@ use super::repository::repository;
 use super::task_runtime::{TaskRuntime, test_settings};
 use super::worker_args::WorkerArgs;
 use crate::agent_catalog::AgentCatalog;
+use crate::config::Flag;
 
 #[derive(Debug, Args)]
 #[command(
@@ -59,6 +61,11 @@ pub(super) struct Serve {
 }
 
 impl Serve {
+    /// Returns the flags that set a key of the configuration.
+    pub(super) fn settings(&self, cwd: &Path) -> Vec<Flag> {
+        self.tls.settings(cwd)
+    }
+
     /// Serves until it is interrupted: the first signal shuts down gracefully, the second exits immediately.
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         // Before anything else, so that the token is masked from the first start on.
@@ -137,7 +144,7 @@ impl Serve {
             .with_hosts(self.allow_host.clone())
             .with_limits(limits)
             .allow_non_loopback(self.insecure_listen);
-        if let Some(files) = self.tls.files(&queue.config)? {
+        if let Some(files) = tls::files(&queue.config)? {
             server = server.with_tls(files);
         }
         if let Some(telemetry) = app.telemetry(&queue.config)? {

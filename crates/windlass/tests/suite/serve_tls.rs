@@ -2,7 +2,9 @@
 
 use assert_cmd::Command;
 
+use super::acp_client::wait_until;
 use super::cli_harness::Run;
+use super::serve_harness::ServeProcess;
 use super::task_harness::{INSTANT, TaskHarness};
 use super::tls_files::{make_certificate, run, start};
 
@@ -86,4 +88,28 @@ fn certificate_needs_its_key_and_can_be_configured_only_with_trust() {
     .unwrap();
     let relative = refused(&[]);
     assert!(relative.contains("set an absolute path"), "{relative}");
+}
+
+#[test]
+fn p16_key_of_a_flag_is_hidden_from_the_processes_of_the_server() {
+    let harness = TaskHarness::new("true", INSTANT);
+    make_certificate(&harness, "DNS:localhost");
+    let (cert, key) = (harness.path("server.pem"), harness.path("server.key"));
+    let test = format!("test -f done.txt && cat {cert:?} && ! cat {key:?}");
+    let store = format!("sqlite:{}", harness.path("tasks.db").display());
+    harness.configure(&store, &test);
+    let named = harness.path("named.toml");
+    let settings = std::fs::read_to_string(&named).unwrap();
+    let readable = format!("{settings}[sandbox]\nreadable = [{cert:?}, {key:?}]\n");
+    std::fs::write(&named, readable).unwrap();
+    assert_eq!(harness.run(&["task", "add", "Write it"]).code, 0);
+
+    let flags = ["--tls-cert", cert.to_str().unwrap(), "--tls-key"];
+    // A relative path, from the working directory.
+    let _server = ServeProcess::start(&harness, &[&flags[..], &["../server.key"]].concat());
+    let status = || harness.json(&["task", "show", "1", "--json"])["task"]["status"].clone();
+    wait_until("the task to end", || {
+        !["pending", "in_progress"].contains(&status().as_str().unwrap())
+    });
+    assert_eq!(status(), "completed");
 }
