@@ -114,20 +114,24 @@ add_packages() { # PACKAGE...
   run packages apt-get install --yes --quiet "${options[@]}" "$@"
 }
 
-# Fails if the simulation removes a package, or upgrades a package of the base system.
+# Fails if the simulation removes a package, or upgrades a package of the base system, and says how to go on.
 leaves_system_alone() { # PACKAGE...
-  local verb name version harm=()
+  local verb name version removed=() upgraded=()
   while read -r verb name version; do
     if [ "$verb" = Remv ]; then
-      harm+=("remove $name")
+      removed+=("$name")
     elif [[ $version == \[* ]] && is_base "$name"; then
-      harm+=("upgrade $name")
+      upgraded+=("$name")
     fi
   done < <(grep -E '^(Inst|Remv) ' "$logs/packages.log" | cut -d ' ' -f 1-3 | sort -u)
-  [ ${#harm[@]} -gt 0 ] || return 0
-  problem "not installed: $*. apt-get would also $(IFS=,; echo "${harm[*]}" | sed 's/,/, /g')." \
-    "Update this machine first (apt-get upgrade), or install them manually"
-  return 1
+  if [ ${#removed[@]} -gt 0 ]; then
+    problem "not installed: $*. apt-get would remove ${removed[*]}: install them manually"
+  elif [ ${#upgraded[@]} -gt 0 ]; then
+    problem "not installed: $*. apt-get would also upgrade ${upgraded[*]}, which belong to the base system." \
+      "Upgrade them yourself, then run this script again:"
+    printf 'apt-get install --only-upgrade %s\n' "${upgraded[*]}" >&2
+  fi
+  [ $((${#removed[@]} + ${#upgraded[@]})) -eq 0 ]
 }
 
 is_base() { # PACKAGE
