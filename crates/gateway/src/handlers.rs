@@ -6,7 +6,7 @@ use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, Request, State};
 use axum::http::header::CONTENT_ENCODING;
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -28,11 +28,11 @@ use crate::trace::RequestTrace;
 use crate::{ModelInfo, ServedModel, errors, validate};
 
 /// The header with the trace id of a response.
-const TRACE: &str = "x-windlass-trace";
+const TRACE: HeaderName = HeaderName::from_static("x-windlass-trace");
 /// The header of W3C Trace Context with the span of the caller.
 const TRACE_PARENT: &str = "traceparent";
 /// The header with the name of the agent that responded.
-const AGENT: &str = "x-windlass-agent";
+const AGENT: HeaderName = HeaderName::from_static("x-windlass-agent");
 /// The maximum number of events that wait for a client.
 const EVENT_QUEUE: usize = 64;
 /// Approximate number of bytes per token.
@@ -100,6 +100,7 @@ pub(crate) async fn read(
         ModelError::new(ErrorKind::TooLarge, message)
     };
     tokio::select! {
+        biased;
         read = to_bytes(body, limit) => read.map_err(|_| too_large()),
         () = state.clock.sleep(state.limits.body_time) => {
             Err(errors::timeout("timed out while reading the body".to_owned()))

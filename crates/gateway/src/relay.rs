@@ -136,7 +136,8 @@ struct RelayBody {
     deadline: BoxFuture<'static, ()>,
     stopped: BoxFuture<'static, ()>,
     /// Wakes the body when nothing may have been sent for a while. One timer for many parts costs less than one for each.
-    quiet: BoxFuture<'static, ()>,
+    /// `None` before the first part that is waited for.
+    quiet: Option<BoxFuture<'static, ()>>,
     /// When the last part was sent.
     last_sent: Duration,
     /// `None` after the end.
@@ -149,7 +150,7 @@ impl RelayBody {
             source: RelaySource::Waiting(call),
             deadline: request.state.clock.sleep(request.time_limit),
             stopped: request.state.stopped.clone().cancelled_owned().boxed(),
-            quiet: request.state.clock.sleep(request.state.limits.quiet),
+            quiet: None,
             last_sent: request.state.clock.elapsed(),
             request: Some(request),
         }
@@ -208,21 +209,22 @@ impl RelayBody {
     async fn next_or_quiet(&mut self) -> Option<Result<Bytes, ModelError>> {
         let state = Arc::clone(&self.request.as_ref()?.state);
         let limit = state.limits.quiet;
-        let mut quiet = std::mem::replace(&mut self.quiet, std::future::pending().boxed());
+        let rest_since = |sent| limit.saturating_sub(state.clock.elapsed().saturating_sub(sent));
+        let quiet = self.quiet.take();
+        let mut quiet = quiet.unwrap_or_else(|| state.clock.sleep(rest_since(self.last_sent)));
         let item = loop {
             tokio::select! {
                 biased;
                 item = self.next_bytes() => break item,
                 () = &mut quiet => {}
             }
-            let since = state.clock.elapsed().saturating_sub(self.last_sent);
-            let rest = limit.saturating_sub(since);
+            let rest = rest_since(self.last_sent);
             quiet = state.clock.sleep(if rest.is_zero() { limit } else { rest });
             if rest.is_zero() {
                 break Some(Ok(Bytes::new()));
             }
         };
-        self.quiet = quiet;
+        self.quiet = Some(quiet);
         item
     }
 

@@ -2,18 +2,19 @@
 //!
 //! This replaces axum's own accept loop, which has no limits on the size of a request's headers.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
+use axum::body::Body;
 use axum::extract::Request;
+use futures::FutureExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::{Service, service_fn};
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use rustix::net::sockopt;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -21,6 +22,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::connections::{ConnectionSlot, Connections};
+use crate::guard::GuardedRouter;
 use crate::limits::ServerLimits;
 use crate::tls::Handshakes;
 
@@ -62,7 +64,7 @@ pub(crate) fn bind(listen: SocketAddr) -> io::Result<TcpListener> {
 /// What all connections of a server have in common.
 #[derive(Debug, Clone)]
 pub(crate) struct Serving {
-    pub(crate) router: Router,
+    pub(crate) guarded: GuardedRouter,
     pub(crate) limits: ServerLimits,
     pub(crate) stop: ShutdownSignals,
     /// `None` if connections are not encrypted.
@@ -121,12 +123,14 @@ impl Serving {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let router = TowerToHyperService::new(self.router);
+        let guarded = self.guarded;
         let request_slot = slot.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(request_slot.clone());
             request.extensions_mut().insert(address);
-            router.call(request)
+            let response = guarded.clone().respond(request.map(Body::new));
+            // In a box, so that a connection without a request takes little memory.
+            Box::pin(response.map(Ok::<_, Infallible>))
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())

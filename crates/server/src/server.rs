@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn};
 use axum::routing::get;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
@@ -20,6 +20,7 @@ use crate::audit::Auditor;
 use crate::board::AgentList;
 use crate::call_slots::CallSlots;
 use crate::git::{GitHost, GitSlots};
+use crate::guard::GuardedRouter;
 use crate::host_ops::HostOps;
 use crate::hosts::AllowedHosts;
 use crate::limits::ServerLimits;
@@ -29,7 +30,7 @@ use crate::ring::Ring;
 use crate::state::{AppState, AppStateInner};
 use crate::tls::{Tls, TlsError, TlsFiles};
 use crate::token::Token;
-use crate::{api, assets, git, guard, mcp, monitor, ws};
+use crate::{api, assets, git, mcp, monitor, ws};
 
 /// The maximum number of subscribers that read old events from the store concurrently.
 const MAX_STORE_READERS: usize = 4;
@@ -227,7 +228,7 @@ impl Server {
         let state = self.into_state(hosts, last, &stop);
         let pump = tokio::spawn(ws::pump(state.clone()));
         let serving = Serving {
-            router: router(&state, agent_api.as_ref()),
+            guarded: GuardedRouter::new(state.clone(), router(&state, agent_api.as_ref())),
             limits: limits.clone(),
             stop: stop.clone(),
             handshakes: tls.map(|tls| tls.handshakes),
@@ -303,8 +304,6 @@ fn router(state: &AppState, agent_api: Option<&AgentApi>) -> Router {
         router = router.merge(agent_api.router().route_layer(from_fn(check)));
     }
     router
-        .layer(from_fn_with_state(state.clone(), guard::guard))
-        .layer(from_fn_with_state(state.clone(), guard::finalize_response))
 }
 
 /// A running server. Dropping it stops it without waiting.

@@ -162,10 +162,19 @@ impl DbConnection {
         Ok(rows)
     }
 
+    /// Runs a statement that changes data, whether it returns rows or not.
+    pub(crate) async fn fetch_written(
+        &mut self,
+        sql: Sql,
+        args: Vec<Arg>,
+    ) -> StoreResult<Vec<Row>> {
+        self.wrote = true;
+        self.fetch_all(sql, args).await
+    }
+
     /// Runs a statement that changes data and returns no rows.
     pub(crate) async fn execute(&mut self, sql: Sql, args: Vec<Arg>) -> StoreResult<()> {
-        self.wrote = true;
-        self.fetch_all(sql, args).await.map(drop)
+        self.fetch_written(sql, args).await.map(drop)
     }
 
     /// Locks rows until the transaction ends. On SQLite the transaction already is the only writer.

@@ -39,6 +39,7 @@ mod pooler;
 mod pools;
 mod portable;
 mod postgres;
+mod row_statements;
 mod schema;
 mod sql;
 mod sqlite;

@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use windlass_core::Usage;
 use windlass_tasks::{
-    AttemptRef, Claim, Claimed, Enqueued, LeaseStatus, NewTask, Outcome, Proof, StoreResult, Task,
+    AttemptRef, Claim, Claimed, Enqueued, LeaseStatus, ModelCallId, NewModelCall, NewTask, Outcome,
+    Proof, StoreResult, Task,
 };
 
+use crate::ops::model_calls::EndedCall;
+use crate::ops::traces::NewTrace;
 use crate::sql::Row;
 
 /// A write that can be merged.
@@ -20,6 +23,10 @@ pub(crate) enum MergeInput {
     Complete(CompletedAttempt),
     /// A heartbeat: the attempt, and how long its lease is.
     Renew(AttemptRef, Duration),
+    /// A model call without limits.
+    BeginCall(Arc<NewModelCall>),
+    EndCall(Arc<EndedCall>),
+    PutTrace(Arc<NewTrace>),
 }
 
 impl MergeInput {
@@ -28,10 +35,21 @@ impl MergeInput {
         match (self, other) {
             (Self::Add(_), Self::Add(_))
             | (Self::Complete(_), Self::Complete(_))
-            | (Self::Renew(..), Self::Renew(..)) => true,
+            | (Self::Renew(..), Self::Renew(..))
+            | (Self::BeginCall(_), Self::BeginCall(_))
+            | (Self::EndCall(_), Self::EndCall(_))
+            | (Self::PutTrace(_), Self::PutTrace(_)) => true,
             (Self::Claim(one, at), Self::Claim(two, there)) => one == two && at == there,
             _ => false,
         }
+    }
+
+    /// Returns `true` if PostgreSQL, too, has a merged form of the write.
+    pub(crate) fn merges_on_postgres(&self) -> bool {
+        !matches!(
+            self,
+            Self::BeginCall(_) | Self::EndCall(_) | Self::PutTrace(_)
+        )
     }
 }
 
@@ -42,12 +60,25 @@ pub(crate) enum MergeOutput {
     Claimed(Option<Claimed>),
     Completed(Task),
     Renewed(LeaseStatus),
+    BeganCall(ModelCallId),
+    /// The write has no result.
+    Written,
 }
 
 /// What a job needs to be merged.
 pub(crate) struct Mergeable<T> {
     pub(crate) input: Arc<MergeInput>,
     pub(crate) output: fn(MergeOutput) -> Option<T>,
+}
+
+impl Mergeable<()> {
+    /// Merges a write that has no result.
+    pub(crate) fn written(input: MergeInput) -> Self {
+        Self {
+            input: Arc::new(input),
+            output: |output| matches!(output, MergeOutput::Written).then_some(()),
+        }
+    }
 }
 
 /// What a statement returned: the result of each write, or `None` for a write that needs an operation.
@@ -59,6 +90,14 @@ pub(crate) struct MergedResults {
 }
 
 impl MergedResults {
+    /// The results of writes without events.
+    pub(crate) fn without_events(outputs: impl IntoIterator<Item = MergeOutput>) -> Self {
+        Self {
+            outputs: outputs.into_iter().map(Some).collect(),
+            last_seq: None,
+        }
+    }
+
     /// Leaves all writes to operations.
     pub(crate) fn none(writes: usize) -> Self {
         Self {

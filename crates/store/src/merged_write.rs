@@ -2,12 +2,12 @@
 //!
 //! An operation needs several statements, and each takes longer to reach the database than to run: PostgreSQL is behind a
 //! socket, and SQLite runs in a thread of its own. So the most frequent writes also have a merged form: adding a task, claiming
-//! a task, renewing a lease and completing an attempt. Waiting writes of the same kind share it. It writes what the operation
-//! writes, and does nothing for a write that needs more, for example if other tasks depend on the completed one: this then runs
-//! as an operation.
+//! a task, renewing a lease and completing an attempt, and on SQLite the calls and the traces of model requests. Waiting writes
+//! of the same kind share it. It writes what the operation writes, and does nothing for a write that needs more, for example if
+//! other tasks depend on the completed one: this then runs as an operation.
 //!
 //! On PostgreSQL the merged form is one statement, which is its own transaction. On SQLite it is one to three statements in
-//! the transaction of all waiting writes.
+//! the transaction of all waiting writes, or a call with several statements ([`row_statements`](crate::row_statements)).
 //!
 //! Each statement is next to its operation in `ops`, and the conformance suite holds both to the same behaviour.
 
@@ -17,7 +17,7 @@ use windlass_tasks::StoreResult;
 
 use crate::connection::DbConnection;
 use crate::merge::{MergeInput, MergeOutput, MergedResults};
-use crate::ops::{add_merged, claim, complete, renew_merged};
+use crate::ops::{add_merged, claim, complete, model_calls, renew_merged, traces};
 use crate::pools::{DatabasePools, Pools};
 use crate::write_job::{JobStage, WriteJob};
 use crate::writer::{self, BatchError, TRANSACTION_TIMEOUT, Writer};
@@ -38,7 +38,8 @@ pub(crate) async fn run(writer: &mut Writer, batch: Vec<Box<dyn WriteJob>>) -> M
         done.left = batch;
         return done;
     }
-    let groups = groups(&batch);
+    let mut groups = groups(&batch);
+    groups.retain(|group| group.iter().all(|at| merges_on_postgres(&*batch[*at])));
     let mut batch: Vec<Option<Box<dyn WriteJob>>> = batch.into_iter().map(Some).collect();
     for group in groups {
         let group = group.into_iter().filter_map(|at| batch[at].take());
@@ -46,6 +47,11 @@ pub(crate) async fn run(writer: &mut Writer, batch: Vec<Box<dyn WriteJob>>) -> M
     }
     done.left.extend(batch.into_iter().flatten());
     done
+}
+
+fn merges_on_postgres(job: &dyn WriteJob) -> bool {
+    job.merge_input()
+        .is_some_and(|input| input.merges_on_postgres())
 }
 
 /// Runs the jobs that can be merged in a transaction of SQLite. They have a result then.
@@ -141,13 +147,28 @@ async fn write(
 ) -> StoreResult<MergedResults> {
     let (mut tasks, mut claims) = (Vec::new(), Vec::new());
     let (mut renewals, mut completed) = (Vec::new(), Vec::new());
+    let (mut calls, mut ended, mut stored) = (Vec::new(), Vec::new(), Vec::new());
     for input in inputs {
         match &**input {
             MergeInput::Add(one) => tasks.extend(one.iter()),
             MergeInput::Claim(claim, machine) => claims.push((claim, machine.as_str())),
             MergeInput::Complete(attempt) => completed.push(attempt),
             MergeInput::Renew(attempt, lease) => renewals.push((*attempt, *lease)),
+            MergeInput::BeginCall(call) => calls.push(call.as_ref()),
+            MergeInput::EndCall(call) => ended.push(call.as_ref()),
+            MergeInput::PutTrace(trace) => stored.push(trace.as_ref()),
         }
+    }
+    if !calls.is_empty() {
+        let ids = model_calls::begin_merged(db, &calls).await?;
+        let outputs = ids.into_iter().map(MergeOutput::BeganCall);
+        return Ok(MergedResults::without_events(outputs));
+    }
+    if !ended.is_empty() || !stored.is_empty() {
+        model_calls::end_merged(db, &ended).await?;
+        traces::put_merged(db, &stored).await?;
+        let outputs = inputs.iter().map(|_| MergeOutput::Written);
+        return Ok(MergedResults::without_events(outputs));
     }
     // SQLite takes less time for one as an operation: a statement for several needs a table in memory.
     if db.is_sqlite() && claims.len() + tasks.len() == 1 {
@@ -176,15 +197,17 @@ async fn write(
 mod tests {
     use std::time::Duration;
 
-    use windlass_core::Usage;
+    use windlass_core::{TraceNode, Usage};
     use windlass_tasks::{
-        AttemptRef, Claim, NewProject, NewTask, Outcome, ProjectId, Projects as _, TaskQueue as _,
+        AttemptRef, CallStatus, CallTokens, Claim, ModelCallEnd, ModelCallId, NewModelCall,
+        NewProject, NewTask, Outcome, ProjectId, Projects as _, TaskQueue as _, Traces as _,
     };
 
     use super::*;
     use crate::StoreSettings;
     use crate::merge::CompletedAttempt;
-    use crate::sql::Sql;
+    use crate::ops::traces::NewTrace;
+    use crate::sql::{Sql, args};
     use crate::sqlite;
     use crate::store::SqlStore;
 
@@ -267,6 +290,81 @@ mod tests {
             assert!(results.outputs.iter().all(Option::is_some), "{results:?}");
         }
         db.rollback().await.unwrap();
+    }
+
+    fn begin_call(at: usize) -> MergeInput {
+        MergeInput::BeginCall(Arc::new(NewModelCall {
+            model: Some(format!("m-{at}")),
+            ..NewModelCall::default()
+        }))
+    }
+
+    fn end_call(id: ModelCallId, at: usize) -> MergeInput {
+        let end = ModelCallEnd {
+            status: CallStatus::Done,
+            http_status: None,
+            model: None,
+            tokens: Some(CallTokens {
+                input: at as u64,
+                ..CallTokens::default()
+            }),
+            cost_nanos: None,
+            duration: Duration::ZERO,
+        };
+        MergeInput::EndCall(Arc::new((id, end)))
+    }
+
+    fn put_trace(id: String) -> MergeInput {
+        let root = TraceNode {
+            name: id.clone(),
+            ..TraceNode::default()
+        };
+        let task = None;
+        MergeInput::PutTrace(Arc::new(NewTrace { id, task, root }))
+    }
+
+    #[tokio::test]
+    async fn merged_calls_and_traces_keep_their_values_and_their_order() {
+        const CALLS: Sql = Sql::same(
+            "SELECT id, model, status, input_tokens FROM model_call WHERE id > $1 ORDER BY id",
+        );
+        let dir = tempfile::tempdir().unwrap();
+        let (store, _, pools) = open(&dir).await;
+        let mut db = pools.writer().await.unwrap();
+        let mut last = 0;
+        // One, some, as many as one statement has, and more.
+        for count in [1, 3, 8, 9, 20] {
+            pools.begin(&mut db, false).await.unwrap();
+            let now = db.now();
+            let calls: Vec<_> = (0..count).map(begin_call).map(Arc::new).collect();
+            let began = write(&mut db, now, &calls).await.unwrap();
+            let ids = began.outputs.iter().map(|output| match output {
+                Some(MergeOutput::BeganCall(id)) => *id,
+                other => panic!("{other:?}"),
+            });
+            let ids: Vec<ModelCallId> = ids.collect();
+            let ends = ids.iter().enumerate().map(|(at, id)| end_call(*id, at));
+            let names = (0..count).map(|at| format!("{count}-{at}"));
+            let written = ends.chain(names.clone().map(put_trace)).map(Arc::new);
+            let written: Vec<_> = written.collect();
+            for inputs in written.chunks(count) {
+                let results = write(&mut db, now, inputs).await.unwrap();
+                assert!(results.outputs.iter().all(Option::is_some), "{results:?}");
+            }
+            let rows = db.fetch_all(CALLS, args![last]).await.unwrap();
+            assert_eq!(rows.len(), count);
+            for (at, row) in rows.iter().enumerate() {
+                assert_eq!(row.id("id"), Ok(ids[at]));
+                assert_eq!(row.text("model"), Ok(format!("m-{at}")));
+                assert_eq!(row.text("status"), Ok("done".to_owned()));
+                assert_eq!(row.int_as("input_tokens"), Ok(at));
+            }
+            last = ids.last().unwrap().get();
+            db.commit().await.unwrap();
+            let traces = store.traces(None, u32::try_from(count).unwrap()).await;
+            let newest_first: Vec<String> = names.rev().collect();
+            assert_eq!(traces.unwrap(), newest_first);
+        }
     }
 
     #[tokio::test]

@@ -14,6 +14,8 @@ use crate::{Dialect, Framing, ModelError, ModelEvent, WireError};
 pub struct StreamRelay {
     dialect: Dialect,
     decoder: Box<dyn Decode>,
+    /// What a frame may matter for.
+    keys: Vec<KeyFinder>,
     /// Whether the client wants the usage at the end of a chat completion.
     stream_usage: bool,
     /// The beginning of the frame that the next bytes complete.
@@ -21,6 +23,42 @@ pub struct StreamRelay {
     /// The number of its bytes in which no frame ends.
     searched: usize,
     ended: bool,
+}
+
+/// Finds a key whose value may matter. Each frame is searched for the same keys.
+#[derive(Debug)]
+struct KeyFinder {
+    finder: memmem::Finder<'static>,
+    /// The value that does not matter.
+    except: &'static [u8],
+}
+
+impl KeyFinder {
+    fn is_set(&self, data: &[u8]) -> bool {
+        let Some(at) = self.finder.find(data) else {
+            return false;
+        };
+        let value = start_after_key(&data[at + self.finder.needle().len()..]);
+        value.is_some_and(|value| !self.except.starts_with(value))
+    }
+}
+
+/// Returns the keys of an API whose frames have no names.
+fn keys(dialect: Dialect) -> Vec<KeyFinder> {
+    let keys: &[(&'static str, &'static str)] = match dialect {
+        Dialect::Chat => &[
+            ("\"usage\"", "null"),
+            ("\"finish_reason\"", "null"),
+            ("\"error\"", "null"),
+        ],
+        Dialect::Ollama => &[("\"done\"", "false"), ("\"error\"", "null")],
+        _ => &[],
+    };
+    let finder = |(key, except): &(&'static str, &'static str)| KeyFinder {
+        finder: memmem::Finder::new(*key),
+        except: except.as_bytes(),
+    };
+    keys.iter().map(finder).collect()
 }
 
 /// What a relay made of some bytes.
@@ -38,6 +76,7 @@ impl StreamRelay {
         (dialect != Dialect::Gemini).then(|| Self {
             dialect,
             decoder: dialect.decoder(),
+            keys: keys(dialect),
             stream_usage,
             partial: Vec::new(),
             searched: 0,
@@ -130,17 +169,9 @@ impl StreamRelay {
 
     /// Returns `true` if a frame may contain usage, a stop reason, an error or the end.
     fn may_matter(&self, name: &[u8], data: &[u8]) -> bool {
-        let has = |key: &[u8], except: &[u8]| {
-            value_start(data, key).is_some_and(|value| !except.starts_with(value))
-        };
         match self.dialect {
-            Dialect::Chat => {
-                data == b"[DONE]"
-                    || has(b"\"usage\"", b"null")
-                    || has(b"\"finish_reason\"", b"null")
-                    || has(b"\"error\"", b"null")
-            }
-            Dialect::Ollama => has(b"\"done\"", b"false") || has(b"\"error\"", b"null"),
+            Dialect::Chat if data == b"[DONE]" => true,
+            Dialect::Chat | Dialect::Ollama => self.keys.iter().any(|key| key.is_set(data)),
             // Their frames have names.
             _ => name == b"message_delta" || !name.ends_with(b"delta"),
         }
@@ -168,8 +199,11 @@ fn is_relevant(event: &ModelEvent) -> bool {
 /// Returns the name and the data of a server-sent event, if it has data.
 pub(crate) fn sse_fields(frame: &[u8]) -> (&[u8], Option<Cow<'_, [u8]>>) {
     let (mut name, mut data) = (&b""[..], None::<Cow<'_, [u8]>>);
-    for line in frame.split(|byte| *byte == b'\n') {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let mut rest = frame;
+    while !rest.is_empty() {
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let line = rest[..end].strip_suffix(b"\r").unwrap_or(&rest[..end]);
+        rest = rest.get(end + 1..).unwrap_or_default();
         let value = if line == b"data" {
             Some(&b""[..])
         } else {
@@ -193,7 +227,11 @@ pub(crate) fn sse_fields(frame: &[u8]) -> (&[u8], Option<Cow<'_, [u8]>>) {
 
 /// Returns the first two bytes of the value of a key, without spaces before it.
 pub(crate) fn value_start<'d>(data: &'d [u8], key: &[u8]) -> Option<&'d [u8]> {
-    let after = &data[memmem::find(data, key)? + key.len()..];
+    start_after_key(&data[memmem::find(data, key)? + key.len()..])
+}
+
+/// Returns the first two bytes of the value that follows a key.
+fn start_after_key(after: &[u8]) -> Option<&[u8]> {
     let value = after
         .trim_ascii_start()
         .strip_prefix(b":")?

@@ -54,13 +54,7 @@ impl ResponseBody {
         if let Some(end) = self.end.take() {
             return end;
         }
-        let limit = self.limits.idle_timeout;
-        let chunk = tokio::select! {
-            biased;
-            chunk = self.response.chunk() => chunk,
-            () = self.clock.sleep(limit) => return Err(idle_timeout_error("the rest of the response", limit)),
-        };
-        let Some(mut bytes) = self.count(chunk)? else {
+        let Some(mut bytes) = self.next_chunk().await? else {
             return Ok(None);
         };
         while bytes.len() < MAX_READ_BYTES {
@@ -82,6 +76,17 @@ impl ResponseBody {
             }
         }
         Ok(Some(bytes))
+    }
+
+    /// Waits for the next chunk.
+    async fn next_chunk(&mut self) -> Result<Option<Bytes>, ModelError> {
+        let limit = self.limits.idle_timeout;
+        let chunk = tokio::select! {
+            biased;
+            chunk = self.response.chunk() => chunk,
+            () = self.clock.sleep(limit) => return Err(idle_timeout_error("the rest of the response", limit)),
+        };
+        self.count(chunk)
     }
 
     /// Counts the bytes of a chunk, and fails if there are too many.
@@ -106,8 +111,15 @@ impl ResponseBody {
 
     /// Reads the whole body.
     pub async fn read_all(mut self) -> Result<Bytes, ModelError> {
-        let mut body = BytesMut::new();
-        while let Some(chunk) = self.chunk().await? {
+        let Some(first) = self.next_chunk().await? else {
+            return Ok(Bytes::new());
+        };
+        let Some(second) = self.next_chunk().await? else {
+            return Ok(first);
+        };
+        let mut body = BytesMut::from(first);
+        body.extend_from_slice(&second);
+        while let Some(chunk) = self.next_chunk().await? {
             body.extend_from_slice(&chunk);
         }
         Ok(body.freeze())
@@ -116,7 +128,7 @@ impl ResponseBody {
     /// Reads at most `max` bytes, for an error message. A read error ends the prefix and is ignored.
     pub(super) async fn read_prefix(mut self, max: usize) -> Bytes {
         let mut body = BytesMut::new();
-        while let Ok(Some(chunk)) = self.chunk().await {
+        while let Ok(Some(chunk)) = self.next_chunk().await {
             let remaining = max.saturating_sub(body.len());
             body.extend_from_slice(&chunk[..remaining.min(chunk.len())]);
             if body.len() >= max {

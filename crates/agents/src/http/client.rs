@@ -1,12 +1,14 @@
 //! Sends requests, and retries failed ones if a retry may help.
 
+use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER, USER_AGENT};
 use reqwest::redirect::Policy;
+use reqwest::{Method, Request, Url};
 use windlass_core::{Clock, escape_line};
 use windlass_wire::{Dialect, ErrorKind, ModelError};
 
@@ -31,6 +33,17 @@ pub struct Client {
     key: ApiKey,
     limits: HttpLimits,
     clock: Arc<dyn Clock>,
+    /// The first request without its body. Most others go to the same path.
+    prepared: OnceLock<PreparedRequest>,
+}
+
+/// A request to one path of an API, but for its body.
+#[derive(Clone)]
+struct PreparedRequest {
+    dialect: Dialect,
+    path: String,
+    url: Url,
+    headers: HeaderMap,
 }
 
 impl Client {
@@ -60,6 +73,7 @@ impl Client {
             key,
             limits,
             clock,
+            prepared: OnceLock::new(),
         })
     }
 
@@ -154,15 +168,14 @@ impl Client {
         path: &str,
         body: Bytes,
     ) -> Result<ResponseBody, SendError> {
-        let headers = self.headers(dialect)?;
-        let request = self
-            .inner
-            .post(self.address.join(path))
-            .headers(headers)
-            .body(body);
+        let prepared = self.prepare(dialect, path)?;
+        let mut request = Request::new(Method::POST, prepared.url.clone());
+        request.headers_mut().clone_from(&prepared.headers);
+        *request.body_mut() = Some(body.into());
         let limit = self.limits.idle_timeout;
         let sent = tokio::select! {
-            sent = request.send() => sent,
+            biased;
+            sent = self.inner.execute(request) => sent,
             () = self.clock.sleep(limit) => {
                 return Err(SendError::permanent(idle_timeout_error("a response", limit)));
             }
@@ -183,6 +196,22 @@ impl Client {
             )));
         }
         Err(self.status_error(dialect, response).await)
+    }
+
+    fn prepare(&self, dialect: Dialect, path: &str) -> Result<Cow<'_, PreparedRequest>, SendError> {
+        let known = self.prepared.get();
+        let known = known.filter(|known| known.dialect == dialect && known.path == path);
+        if let Some(known) = known {
+            return Ok(Cow::Borrowed(known));
+        }
+        let prepared = PreparedRequest {
+            dialect,
+            path: path.to_owned(),
+            url: self.address.join(path),
+            headers: self.headers(dialect)?,
+        };
+        let _ = self.prepared.set(prepared.clone());
+        Ok(Cow::Owned(prepared))
     }
 
     fn headers(&self, dialect: Dialect) -> Result<HeaderMap, SendError> {
@@ -283,4 +312,49 @@ pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
         cause = inner;
     }
     cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_core::{SecretString, SystemClock};
+
+    use super::*;
+
+    #[test]
+    fn p23_request_to_another_path_or_api_has_its_own_address_and_headers() {
+        let address = BaseUrl::parse("http://127.0.0.1:1/v1").unwrap();
+        let key = ApiKey::new(Some(SecretString::from("canary")));
+        let clock = Arc::new(SystemClock::new());
+        let client = Client::new(address, key, HttpLimits::default(), clock).unwrap();
+        let check = |dialect, path, url: &str, header: &str| {
+            let prepared = client.prepare(dialect, path).ok().unwrap();
+            assert_eq!(prepared.url.as_str(), url);
+            assert!(prepared.headers.contains_key(header), "{path}");
+            assert_eq!(
+                prepared.headers.len(),
+                client.headers(dialect).ok().unwrap().len()
+            );
+        };
+        for _ in 0..2 {
+            let chat = "/v1/chat/completions";
+            check(
+                Dialect::Chat,
+                chat,
+                "http://127.0.0.1:1/v1/chat/completions",
+                "authorization",
+            );
+            check(
+                Dialect::Chat,
+                "/v1/embeddings",
+                "http://127.0.0.1:1/v1/embeddings",
+                "authorization",
+            );
+            check(
+                Dialect::Messages,
+                chat,
+                "http://127.0.0.1:1/v1/chat/completions",
+                "x-api-key",
+            );
+        }
+    }
 }

@@ -7,15 +7,15 @@
 
 mod response;
 
+use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-
-pub(crate) use response::finalize_response;
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
 use windlass_gateway::ApiCaller;
 
 use crate::access::Caller;
@@ -39,11 +39,28 @@ const METHODS: [Method; 6] = [
     Method::DELETE,
 ];
 
-/// Passes a request on, with its body read, or rejects it.
-pub(crate) async fn guard(State(state): State<AppState>, request: Request, next: Next) -> Response {
-    match check_request(&state, request).await {
-        Ok(request) => next.run(request).await,
-        Err(error) => error.into_response(),
+/// All handlers, behind the guard. It is no layer of axum, which would put each request into further boxes.
+#[derive(Debug, Clone)]
+pub(crate) struct GuardedRouter {
+    state: AppState,
+    router: TowerToHyperService<Router>,
+}
+
+impl GuardedRouter {
+    pub(crate) fn new(state: AppState, router: Router) -> Self {
+        let router = TowerToHyperService::new(router);
+        Self { state, router }
+    }
+
+    /// Passes a request on, with its body read, or rejects it.
+    async fn handle(&self, request: Request) -> Response {
+        match check_request(&self.state, request).await {
+            Ok(request) => match self.router.call(request).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            },
+            Err(error) => error.into_response(),
+        }
     }
 }
 

@@ -2,9 +2,8 @@
 
 use std::panic::AssertUnwindSafe;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use tokio::time::Instant;
@@ -15,6 +14,7 @@ use windlass_tasks::NewAuditEntry;
 use crate::audit::{self, AuditNote, PendingEntry};
 use crate::error::ApiError;
 use crate::git;
+use crate::guard::GuardedRouter;
 use crate::listen::ClientAddress;
 use crate::state::AppState;
 
@@ -24,40 +24,49 @@ const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; conn
     img-src 'self' data:; font-src 'self'; manifest-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'";
 
-const SECURITY_HEADERS: &[(&str, &str)] = &[
-    ("content-security-policy", CSP),
-    ("x-content-type-options", "nosniff"),
-    ("x-frame-options", "DENY"),
-    ("referrer-policy", "no-referrer"),
-    ("cross-origin-opener-policy", "same-origin"),
-    ("cross-origin-resource-policy", "same-origin"),
-    (
+static SECURITY_HEADERS: [(HeaderName, HeaderValue); 7] = [
+    security_header("content-security-policy", CSP),
+    security_header("x-content-type-options", "nosniff"),
+    security_header("x-frame-options", "DENY"),
+    security_header("referrer-policy", "no-referrer"),
+    security_header("cross-origin-opener-policy", "same-origin"),
+    security_header("cross-origin-resource-policy", "same-origin"),
+    security_header(
         "permissions-policy",
         "camera=(), microphone=(), geolocation=()",
     ),
 ];
+/// How many further headers most responses have.
+const OTHER_HEADERS: usize = 8;
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Assigns a request id, catches panics, and adds the headers to the response.
-pub(crate) async fn finalize_response(
-    State(state): State<AppState>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let id = state.next_id();
-    // At the highest level, so that each level of the log has its field.
-    let span = tracing::error_span!("request", request_id = &*id);
-    respond(state, id, request, next).instrument(span).await
+const fn security_header(name: &'static str, value: &'static str) -> (HeaderName, HeaderValue) {
+    (
+        HeaderName::from_static(name),
+        HeaderValue::from_static(value),
+    )
 }
 
-async fn respond(state: AppState, id: String, mut request: Request, next: Next) -> Response {
+impl GuardedRouter {
+    /// Assigns a request id, catches panics, and adds the headers to the response.
+    pub(crate) async fn respond(self, request: Request) -> Response {
+        let id = self.state.next_id();
+        // At the highest level, so that each level of the log has its field.
+        let span = tracing::error_span!("request", request_id = &*id);
+        respond(&self, id, request).instrument(span).await
+    }
+}
+
+async fn respond(guarded: &GuardedRouter, id: String, mut request: Request) -> Response {
+    let state = &guarded.state;
     // Never the query: a client may have put a token there, although none is accepted.
     let path = request.uri().path().to_owned();
     let method = request.method().clone();
     let started = Instant::now();
     let in_api = path.starts_with("/api/v1/");
     let is_challenge = git::is_challenge(&method, &path, request.headers());
-    let entry = start_entry(&state, &mut request, &id);
-    let run = AssertUnwindSafe(next.run(request)).catch_unwind();
+    let entry = start_entry(state, &mut request, &id);
+    let run = AssertUnwindSafe(guarded.handle(request)).catch_unwind();
     let result = if in_api {
         tokio::time::timeout(state.limits.answer_time, run).await
     } else {
@@ -91,17 +100,15 @@ async fn respond(state: AppState, id: String, mut request: Request, next: Next) 
     let status = response.status().as_u16();
     tracing::debug!(%method, path = %escape_line(&path), status, "response");
     let headers = response.headers_mut();
-    for (name, value) in SECURITY_HEADERS {
-        headers.insert(
-            HeaderName::from_static(name),
-            HeaderValue::from_static(value),
-        );
+    headers.reserve(SECURITY_HEADERS.len() + OTHER_HEADERS);
+    for (name, value) in &SECURITY_HEADERS {
+        headers.insert(name, value.clone());
     }
     if !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     if let Ok(id) = HeaderValue::from_str(&id) {
-        headers.insert("x-request-id", id);
+        headers.insert(REQUEST_ID, id);
     }
     response
 }

@@ -8,7 +8,11 @@ use windlass_tasks::{
 };
 
 use crate::connection::DbConnection;
+use crate::row_statements::RowStatement;
 use crate::sql::{Arg, Row, Sql, args, or_zero, sql};
+
+/// A call with its end.
+pub(crate) type EndedCall = (ModelCallId, ModelCallEnd);
 
 const DAY_MS: i64 = 24 * 3600 * 1000;
 /// Maximum number of rows of a report.
@@ -127,6 +131,17 @@ async fn spent(
     row.map(|row| row.int("n")).transpose()
 }
 
+static INSERT: RowStatement = RowStatement::new(sql!(
+    "INSERT INTO model_call (at, project_id, task_id, attempt, agent, account, person, api, model, ",
+    "status, reserved_nanos, cost_nanos) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING id"
+));
+
+static END: RowStatement = RowStatement::new(sql!(
+    "UPDATE model_call SET status = $2, http_status = $3, model = coalesce($4, model), ",
+    "input_tokens = $5, cache_read_tokens = $6, cache_write_tokens = $7, output_tokens = $8, ",
+    "reasoning_tokens = $9, cost_nanos = $10, duration_ms = $11 WHERE id = $1"
+));
+
 async fn insert(
     db: &mut DbConnection,
     call: &NewModelCall,
@@ -134,12 +149,29 @@ async fn insert(
     status: CallStatus,
     cost: Option<i64>,
 ) -> StoreResult<ModelCallId> {
-    const INSERT: Sql = sql!(
-        "INSERT INTO model_call (at, project_id, task_id, attempt, agent, account, person, api, model, ",
-        "status, reserved_nanos, cost_nanos) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING id"
-    );
+    let rows = INSERT.run(db, new_row(call, now, status, cost)).await?;
+    let row = rows.first();
+    let row = row.ok_or_else(|| StoreError::not_found("model call", "that was stored"))?;
+    row.id("id")
+}
+
+/// Stores calls that no limit can refuse, on SQLite. Returns their ids.
+pub(crate) async fn begin_merged(
+    db: &mut DbConnection,
+    calls: &[&NewModelCall],
+) -> StoreResult<Vec<ModelCallId>> {
+    let now = db.now();
+    let rows = calls
+        .iter()
+        .map(|call| new_row(call, now, CallStatus::Open, None));
+    let rows = rows.collect();
+    let stored = INSERT.run_each(db, rows).await?;
+    stored.iter().map(|row| row.id("id")).collect()
+}
+
+fn new_row(call: &NewModelCall, now: i64, status: CallStatus, cost: Option<i64>) -> Vec<Arg> {
     let labels = &call.labels;
-    let args = args![
+    args![
         now,
         labels.project,
         labels.task,
@@ -152,30 +184,27 @@ async fn insert(
         status.as_str(),
         call.reserved_nanos,
         cost,
-    ];
-    let rows = db.fetch_returning(INSERT, args).await?;
-    let row = rows.first();
-    let row = row.ok_or_else(|| StoreError::not_found("model call", "that was stored"))?;
-    row.id("id")
+    ]
 }
 
-pub(crate) async fn end(
-    db: &mut DbConnection,
-    id: ModelCallId,
-    end: &ModelCallEnd,
-) -> StoreResult<()> {
-    const END: Sql = sql!(
-        "UPDATE model_call SET status = $2, http_status = $3, model = coalesce($4, model), ",
-        "input_tokens = $5, cache_read_tokens = $6, cache_write_tokens = $7, output_tokens = $8, ",
-        "reasoning_tokens = $9, cost_nanos = $10, duration_ms = $11 WHERE id = $1"
-    );
+pub(crate) async fn end(db: &mut DbConnection, ended: &EndedCall) -> StoreResult<()> {
+    END.run(db, end_row(ended)).await.map(drop)
+}
+
+/// Stores the ends of calls, on SQLite.
+pub(crate) async fn end_merged(db: &mut DbConnection, ended: &[&EndedCall]) -> StoreResult<()> {
+    let rows = ended.iter().map(|ended| end_row(ended)).collect();
+    END.run_each(db, rows).await.map(drop)
+}
+
+fn end_row((id, end): &EndedCall) -> Vec<Arg> {
     let count = |of: fn(&CallTokens) -> u64| -> Arg {
         let tokens = end.tokens.as_ref().map(of);
         tokens.map(|n| i64::try_from(n).unwrap_or(i64::MAX)).into()
     };
     let duration = i64::try_from(end.duration.as_millis()).unwrap_or(i64::MAX);
-    let args = args![
-        id,
+    args![
+        *id,
         end.status.as_str(),
         end.http_status.map(i64::from),
         end.model.as_deref(),
@@ -186,8 +215,7 @@ pub(crate) async fn end(
         count(|tokens| tokens.reasoning),
         end.cost_nanos,
         duration,
-    ];
-    db.execute(END, args).await
+    ]
 }
 
 pub(crate) async fn totals(

@@ -5,23 +5,45 @@ use windlass_tasks::{StoreError, StoreResult, TaskId};
 
 use crate::connection::DbConnection;
 use crate::events::page_size;
-use crate::sql::{Sql, args, json, sql};
+use crate::row_statements::RowStatement;
+use crate::sql::{Arg, Sql, args, json, sql};
 
 /// Maximum and default number of ids per page.
 const MAX_PAGE: u32 = 1_000;
 
-pub(crate) async fn put(
-    db: &mut DbConnection,
-    id: &str,
-    task: Option<TaskId>,
-    root: &TraceNode,
-) -> StoreResult<()> {
-    const PUT: Sql = sql!(
-        "INSERT INTO trace (id, task_id, at, body) VALUES ($1, $2, $3, $4) ",
-        "ON CONFLICT (id) DO UPDATE SET task_id = excluded.task_id, at = excluded.at, body = excluded.body"
-    );
+/// A trace to store.
+#[derive(Debug)]
+pub(crate) struct NewTrace {
+    pub(crate) id: String,
+    pub(crate) task: Option<TaskId>,
+    pub(crate) root: TraceNode,
+}
+
+static PUT: RowStatement = RowStatement::new(sql!(
+    "INSERT INTO trace (id, task_id, at, body) VALUES ($1, $2, $3, $4) ",
+    "ON CONFLICT (id) DO UPDATE SET task_id = excluded.task_id, at = excluded.at, body = excluded.body"
+));
+
+pub(crate) async fn put(db: &mut DbConnection, trace: &NewTrace) -> StoreResult<()> {
+    let row = row(trace, db.now())?;
+    PUT.run(db, row).await.map(drop)
+}
+
+/// Stores traces, on SQLite.
+pub(crate) async fn put_merged(db: &mut DbConnection, traces: &[&NewTrace]) -> StoreResult<()> {
     let now = db.now();
-    db.execute(PUT, args![id, task, now, json(root)?]).await
+    let rows = traces.iter().map(|trace| row(trace, now));
+    let rows = rows.collect::<StoreResult<_>>()?;
+    PUT.run_each(db, rows).await.map(drop)
+}
+
+fn row(trace: &NewTrace, now: i64) -> StoreResult<Vec<Arg>> {
+    Ok(args![
+        trace.id.as_str(),
+        trace.task,
+        now,
+        json(&trace.root)?
+    ])
 }
 
 pub(crate) async fn get(db: &mut DbConnection, id: &str) -> StoreResult<TraceNode> {

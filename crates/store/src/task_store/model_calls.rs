@@ -1,13 +1,16 @@
 //! Model calls.
 
+use std::sync::Arc;
+
 use windlass_tasks::{
     CallAdmission, ModelCallEnd, ModelCallId, ModelCalls, NewModelCall, SpendLimit, StoreFuture,
     UsageQuery, UsageTotal,
 };
 
 use super::write::{operation, relaxed};
+use crate::merge::{MergeInput, MergeOutput, Mergeable};
 use crate::ops::model_calls;
-use crate::store::SqlStore;
+use crate::store::{SqlStore, WriteExtras};
 use crate::write_job::stages;
 
 impl ModelCalls for SqlStore {
@@ -16,10 +19,25 @@ impl ModelCalls for SqlStore {
         call: NewModelCall,
         limits: Vec<SpendLimit>,
     ) -> StoreFuture<'_, CallAdmission> {
+        let call = Arc::new(call);
+        let extras = WriteExtras {
+            undo: None,
+            merge: limits.is_empty().then(|| Mergeable {
+                input: Arc::new(MergeInput::BeginCall(Arc::clone(&call))),
+                output: |output| match output {
+                    MergeOutput::BeganCall(id) => Some(CallAdmission::Admitted {
+                        id,
+                        notices: Vec::new(),
+                    }),
+                    _ => None,
+                },
+            }),
+        };
         let args = (call, limits);
-        self.write(
+        self.write_with(
             relaxed(stages!("storing a model call")),
             operation!(|db, args| model_calls::begin(db, &args.0, &args.1)),
+            extras,
         )
     }
 
@@ -32,9 +50,15 @@ impl ModelCalls for SqlStore {
     }
 
     fn end_call(&self, id: ModelCallId, end: ModelCallEnd) -> StoreFuture<'_, ()> {
-        self.write(
+        let ended = Arc::new((id, end));
+        let extras = WriteExtras {
+            undo: None,
+            merge: Some(Mergeable::written(MergeInput::EndCall(Arc::clone(&ended)))),
+        };
+        self.write_with(
             relaxed(stages!("storing the end of a model call")),
-            operation!(|db, end| model_calls::end(db, id, &end)),
+            operation!(shared | db, ended | model_calls::end(db, &ended)),
+            extras,
         )
     }
 

@@ -1,23 +1,30 @@
 //! Traces.
 
+use std::sync::Arc;
+
 use windlass_core::TraceNode;
 use windlass_tasks::{StoreFuture, TaskId, Traces};
 
 use super::write::{operation, relaxed};
-use crate::ops::traces;
-use crate::store::SqlStore;
+use crate::merge::{MergeInput, Mergeable};
+use crate::ops::traces::{self, NewTrace};
+use crate::store::{SqlStore, WriteExtras};
 use crate::write_job::stages;
 
 impl Traces for SqlStore {
     fn put_trace(&self, id: String, task: Option<TaskId>, root: TraceNode) -> StoreFuture<'_, ()> {
-        let options = relaxed(stages!("storing a trace"));
         let observed = self
             .trace_observer()
             .map(|to| (to, id.clone(), root.clone()));
-        let args = (id, root);
-        let put = self.write(
-            options,
-            operation!(|db, args| traces::put(db, &args.0, task, &args.1)),
+        let trace = Arc::new(NewTrace { id, task, root });
+        let extras = WriteExtras {
+            undo: None,
+            merge: Some(Mergeable::written(MergeInput::PutTrace(Arc::clone(&trace)))),
+        };
+        let put = self.write_with(
+            relaxed(stages!("storing a trace")),
+            operation!(shared | db, trace | traces::put(db, &trace)),
+            extras,
         );
         Box::pin(async move {
             put.await?;

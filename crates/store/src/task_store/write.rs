@@ -28,14 +28,17 @@ pub(super) fn ready_error<'a, T: Send + 'a>(error: StoreError) -> StoreFuture<'a
     Box::pin(std::future::ready(Err(error)))
 }
 
-/// Builds a write operation that owns its arguments, because it may run more than once.
+/// Builds a write operation that owns its arguments, because it may run more than once. With `shared`, they are an `Arc`.
 macro_rules! operation {
-    (|$db:ident, $args:ident| $operation:expr) => {{
-        let $args = std::sync::Arc::new($args);
+    (shared |$db:ident, $args:ident| $operation:expr) => {
         move |$db| {
             let $args = std::sync::Arc::clone(&$args);
             Box::pin(async move { $operation.await })
         }
+    };
+    (|$db:ident, $args:ident| $operation:expr) => {{
+        let $args = std::sync::Arc::new($args);
+        $crate::task_store::write::operation!(shared | $db, $args | $operation)
     }};
 }
 
