@@ -7,7 +7,6 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
-use tokio::process::ChildStderr;
 use tokio::sync::{Notify, watch};
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, timeout};
@@ -233,7 +232,7 @@ pub(crate) struct Stderr {
 }
 
 impl Stderr {
-    pub(crate) fn collect(mut source: ChildStderr, limit: usize) -> Self {
+    pub(crate) fn collect(mut source: pipe::Receiver, limit: usize) -> Self {
         let buffer = Arc::new(Mutex::new(HeadTailBuffer::new(limit)));
         let shared = Arc::clone(&buffer);
         let reader = tokio::spawn(async move {
@@ -243,6 +242,11 @@ impl Stderr {
             }
         });
         Self { buffer, reader }
+    }
+
+    /// Returns where the output is kept.
+    pub(crate) fn buffer(&self) -> Arc<Mutex<HeadTailBuffer>> {
+        Arc::clone(&self.buffer)
     }
 
     async fn finish(&mut self) {
