@@ -1,6 +1,8 @@
 //! A running command: its input and output, its exit status, and the means to stop it.
 
+use std::fmt;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +21,9 @@ use crate::network::{BlockedConnection, BlockedLog};
 
 /// How long to wait for the rest of the output once the process tree has ended.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How the programs that set up a sandbox begin the reason why they could not.
+const SETUP_FAILURES: [&str; 2] = ["bwrap: ", "unshare: "];
 
 /// Why a command ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -85,6 +90,14 @@ pub struct Child {
     pub(crate) supervisor: Option<JoinHandle<Result<ExitStatus>>>,
     pub(crate) exit: Option<ExitStatus>,
     pub(crate) blocked: Arc<BlockedLog>,
+    /// What to check if the command may not have started.
+    pub(crate) start_check: Option<Arc<dyn StartCheck>>,
+}
+
+/// Finds out whether the sandbox works, once a command may not have started in it.
+pub(crate) trait StartCheck: fmt::Debug + Send + Sync {
+    /// Returns an error if commands do not start. The future is in a box because it runs a command itself.
+    fn check(self: Arc<Self>) -> Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 }
 
 impl Child {
@@ -131,9 +144,23 @@ impl Child {
     ) -> Result<ExitStatus> {
         self.supervisor = None;
         self.stderr.finish().await;
-        let exit = ended.map_err(|error| self.watch_error(error.into()))??;
-        self.exit = Some(exit);
-        Ok(exit)
+        let ended = ended.map_err(|error| self.watch_error(error.into()))?;
+        self.exit = ended.as_ref().ok().copied();
+        let may_be_broken = match &ended {
+            Ok(exit) => exit.code == 1 && self.has_setup_failure(),
+            Err(error) => matches!(error, Error::Start { .. }),
+        };
+        if may_be_broken && let Some(start_check) = self.start_check.take() {
+            start_check.check().await?;
+        }
+        ended
+    }
+
+    /// Returns `true` if the output looks as if the sandbox could not be set up. A command can write that too: then
+    /// the check is in vain.
+    fn has_setup_failure(&self) -> bool {
+        let stderr = self.stderr().text();
+        SETUP_FAILURES.iter().any(|start| stderr.starts_with(start))
     }
 
     /// Returns what the command has written to standard error so far, within the limit.

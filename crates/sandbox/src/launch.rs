@@ -89,6 +89,7 @@ fn start(plan: &LaunchPlan, spec: CommandSpec, program: String) -> io::Result<Ch
         supervisor: Some(tokio::spawn(supervised)),
         exit: None,
         blocked,
+        start_check: None,
     })
 }
 
