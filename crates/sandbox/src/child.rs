@@ -1,13 +1,14 @@
 //! A running command: its input and output, its exit status, and the means to stop it.
 
+use std::fmt;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
-use tokio::process::ChildStderr;
 use tokio::sync::{Notify, watch};
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, timeout};
@@ -20,6 +21,9 @@ use crate::network::{BlockedConnection, BlockedLog};
 
 /// How long to wait for the rest of the output once the process tree has ended.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How the programs that set up a sandbox begin the reason why they could not.
+const SETUP_FAILURES: [&str; 2] = ["bwrap: ", "unshare: "];
 
 /// Why a command ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,6 +90,14 @@ pub struct Child {
     pub(crate) supervisor: Option<JoinHandle<Result<ExitStatus>>>,
     pub(crate) exit: Option<ExitStatus>,
     pub(crate) blocked: Arc<BlockedLog>,
+    /// What to check if the command may not have started.
+    pub(crate) start_check: Option<Arc<dyn StartCheck>>,
+}
+
+/// Finds out whether the sandbox works, once a command may not have started in it.
+pub(crate) trait StartCheck: fmt::Debug + Send + Sync {
+    /// Returns an error if commands do not start. The future is in a box because it runs a command itself.
+    fn check(self: Arc<Self>) -> Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 }
 
 impl Child {
@@ -132,9 +144,23 @@ impl Child {
     ) -> Result<ExitStatus> {
         self.supervisor = None;
         self.stderr.finish().await;
-        let exit = ended.map_err(|error| self.watch_error(error.into()))??;
-        self.exit = Some(exit);
-        Ok(exit)
+        let ended = ended.map_err(|error| self.watch_error(error.into()))?;
+        self.exit = ended.as_ref().ok().copied();
+        let may_be_broken = match &ended {
+            Ok(exit) => exit.code == 1 && self.has_setup_failure(),
+            Err(error) => matches!(error, Error::Start { .. }),
+        };
+        if may_be_broken && let Some(start_check) = self.start_check.take() {
+            start_check.check().await?;
+        }
+        ended
+    }
+
+    /// Returns `true` if the output looks as if the sandbox could not be set up. A command can write that too: then
+    /// the check is in vain.
+    fn has_setup_failure(&self) -> bool {
+        let stderr = self.stderr().text();
+        SETUP_FAILURES.iter().any(|start| stderr.starts_with(start))
     }
 
     /// Returns what the command has written to standard error so far, within the limit.
@@ -233,7 +259,7 @@ pub(crate) struct Stderr {
 }
 
 impl Stderr {
-    pub(crate) fn collect(mut source: ChildStderr, limit: usize) -> Self {
+    pub(crate) fn collect(mut source: pipe::Receiver, limit: usize) -> Self {
         let buffer = Arc::new(Mutex::new(HeadTailBuffer::new(limit)));
         let shared = Arc::clone(&buffer);
         let reader = tokio::spawn(async move {
@@ -243,6 +269,11 @@ impl Stderr {
             }
         });
         Self { buffer, reader }
+    }
+
+    /// Returns where the output is kept.
+    pub(crate) fn buffer(&self) -> Arc<Mutex<HeadTailBuffer>> {
+        Arc::clone(&self.buffer)
     }
 
     async fn finish(&mut self) {

@@ -126,7 +126,7 @@ impl FsPolicy {
     /// itself still applies, and so does one that hides a secret. A directory that contains a
     /// private one, such as that of all homes, is not shown either. Returns `true` if the path is readable now.
     pub(crate) fn show(&mut self, path: &Path) -> bool {
-        let Ok(real) = path.canonicalize() else {
+        let Some(real) = links::canonical(path) else {
             return false;
         };
         if !self.is_visible(&real) {
@@ -158,7 +158,7 @@ impl FsPolicy {
     /// it.
     pub(crate) fn set(&mut self, path: impl AsRef<Path>, access: Access) {
         let path = path.as_ref();
-        if let Ok(real) = path.canonicalize() {
+        if let Some(real) = links::canonical(path) {
             self.keep_links(path);
             self.rules.insert(real, access);
         }
@@ -166,7 +166,7 @@ impl FsPolicy {
 
     /// Hides a path, and everything in it that no other rule allows.
     pub(crate) fn hide_secret(&mut self, path: impl AsRef<Path>) {
-        if let Ok(real) = path.as_ref().canonicalize() {
+        if let Some(real) = links::canonical(path.as_ref()) {
             self.rules.insert(real.clone(), Access::Hidden);
             self.secrets.insert(real);
         }

@@ -95,6 +95,12 @@ impl Host {
             .join("cleanup")
     }
 
+    /// Returns the directory with the records of mechanisms that work.
+    pub(crate) fn probe_records(&self) -> PathBuf {
+        self.own_dir("XDG_STATE_HOME", ".local/state")
+            .join("mechanisms")
+    }
+
     /// Returns what belongs to Windlass itself: the directories of its state, settings and cache, and
     /// what the configuration hides. No process can see them, except for the parts that its profile names.
     pub(crate) fn own_paths(&self) -> Vec<PathBuf> {

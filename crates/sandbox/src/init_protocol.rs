@@ -1,10 +1,13 @@
 //! Messages between the parent and the init process.
 //!
 //! Both use a socket that is the init process's standard input. The parent sends the request,
-//! passes the child's standard input and a socket for listeners as file descriptors, and then sends
-//! one byte for each graceful stop. When the socket closes, the init process kills everything. With this protocol no
-//! secret and no path appears on a command line, and no file descriptor has to be found by its
-//! number.
+//! passes the child's standard input and output and a socket for listeners as file descriptors, and then sends
+//! one byte for each graceful stop. When the socket closes, the init process kills everything. When nothing of the
+//! tree is left, it sends its report. With this protocol no secret and no path appears on a command line, and no file
+//! descriptor has to be found by its number.
+//!
+//! The programs between the parent and the child have no descriptor of the child's output. The parent therefore waits
+//! neither for them nor for the kernel, which takes their namespaces apart: for an agent, that takes milliseconds.
 
 use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -97,7 +100,8 @@ pub(crate) enum CleanupItem {
     PrivateDir(OsString),
 }
 
-/// The init process's report on the outcome.
+/// The init process's report on the outcome. It is sent as one line, when nothing of the tree is left. If a process cannot be
+/// killed, the line has no end: the report then counts only once the init process itself is gone.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum InitReport {
     /// The command ended with this code; 128 + n if signal n ended it.
@@ -106,6 +110,27 @@ pub(crate) enum InitReport {
     Failed(String),
     /// The tree was killed because it exceeded a limit.
     Exceeded(Resource),
+}
+
+impl InitReport {
+    /// Encodes the report.
+    pub(crate) fn encode(&self, is_tree_gone: bool) -> io::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(self)?;
+        if is_tree_gone {
+            line.push(b'\n');
+        }
+        Ok(line)
+    }
+
+    /// Decodes what was received while the init process may still run.
+    pub(crate) fn decode(received: &[u8]) -> Option<Self> {
+        Self::decode_at_end(received.strip_suffix(b"\n")?)
+    }
+
+    /// Decodes what was received from an init process that is gone.
+    pub(crate) fn decode_at_end(received: &[u8]) -> Option<Self> {
+        serde_json::from_slice(received).ok()
+    }
 }
 
 impl InitRequest {
@@ -126,24 +151,29 @@ impl InitRequest {
 pub(crate) struct InitFds {
     /// The child's standard input.
     pub(crate) stdin: Option<OwnedFd>,
+    /// The child's standard output.
+    pub(crate) stdout: Option<OwnedFd>,
+    /// The child's standard error.
+    pub(crate) stderr: Option<OwnedFd>,
     /// The socket on which the parent waits for the listeners.
     pub(crate) network: Option<OwnedFd>,
 }
 
-/// Bits of the first byte on the socket: which descriptors come with it.
-const WITH_STDIN: u8 = 1;
-const WITH_NETWORK: u8 = 2;
+impl InitFds {
+    /// Returns the descriptors in the order in which they are sent.
+    fn all(&self) -> [&Option<OwnedFd>; 4] {
+        [&self.stdin, &self.stdout, &self.stderr, &self.network]
+    }
+}
 
 /// Sends the first byte on the socket, with the descriptors.
 pub(crate) fn send_handshake(socket: impl AsFd, fds: &InitFds) -> io::Result<()> {
-    let flag = |fd: &Option<OwnedFd>, bit: u8| if fd.is_some() { bit } else { 0 };
-    let flags = flag(&fds.stdin, WITH_STDIN) | flag(&fds.network, WITH_NETWORK);
-    let fds: Vec<BorrowedFd<'_>> = fds
-        .stdin
-        .iter()
-        .chain(&fds.network)
-        .map(AsFd::as_fd)
-        .collect();
+    // Each bit of the byte says whether a descriptor comes with it.
+    let mut flags = 0;
+    for (at, fd) in fds.all().into_iter().enumerate() {
+        flags |= u8::from(fd.is_some()) << at;
+    }
+    let fds: Vec<BorrowedFd<'_>> = fds.all().into_iter().flatten().map(AsFd::as_fd).collect();
     send_fds(socket, &[flags], &fds)
 }
 
@@ -201,10 +231,12 @@ pub(crate) fn receive(socket: impl AsFd) -> io::Result<Option<(InitRequest, Init
         return Ok(None);
     };
     let mut received = received.into_iter();
-    let mut take = |bit: u8| (flags & bit != 0).then(|| received.next()).flatten();
+    let mut take = |at: u8| (flags & (1 << at) != 0).then(|| received.next()).flatten();
     let fds = InitFds {
-        stdin: take(WITH_STDIN),
-        network: take(WITH_NETWORK),
+        stdin: take(0),
+        stdout: take(1),
+        stderr: take(2),
+        network: take(3),
     };
     let mut length = [0; 4];
     if !read_exact(&socket, &mut length)? {
@@ -233,4 +265,21 @@ fn read_exact(socket: impl AsFd, mut buffer: &mut [u8]) -> io::Result<bool> {
         }
     }
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p5_report_counts_early_only_if_the_tree_is_gone() {
+        let ended = |report: Option<InitReport>| matches!(report, Some(InitReport::Ended(7)));
+        let report = InitReport::Ended(7);
+        let early = report.encode(true).unwrap();
+        assert!(ended(InitReport::decode(&early)));
+        assert!(!ended(InitReport::decode(&early[..early.len() - 1])));
+        let late = report.encode(false).unwrap();
+        assert!(!ended(InitReport::decode(&late)));
+        assert!(ended(InitReport::decode_at_end(&late)));
+    }
 }

@@ -39,25 +39,36 @@ fn start(plan: &LaunchPlan, spec: CommandSpec, program: String) -> io::Result<Ch
     let request = plan.request.encode()?;
     let (ours, theirs) = StdStream::pair()?;
     let (reader, writer) = input(&spec.stdin)?;
+    let (stdout, child_stdout) = output()?;
+    let (stderr, child_stderr) = output()?;
+    let stderr = Stderr::collect(stderr, spec.limits.output_bytes);
     let blocked = Arc::default();
     let (network, proxy) = start_proxy(plan, &blocked)?;
     let mut init = start_init(&plan.init, theirs)?;
     let fds = InitFds {
         stdin: reader,
+        stdout: Some(child_stdout),
+        stderr: Some(child_stderr),
         network,
     };
-    init_protocol::send_handshake(&ours, &fds)?;
+    match init_protocol::send_handshake(&ours, &fds) {
+        // If the init process is gone, waiting for it reports that better than this error.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        sent => sent?,
+    }
     drop(fds);
     ours.set_nonblocking(true)?;
     let missing = || io::Error::other("the init process has no output pipe");
-    let stdout = init.stdout.take().ok_or_else(missing)?;
-    let stderr = init.stderr.take().ok_or_else(missing)?;
+    let errors = init.stderr.take().ok_or_else(missing)?;
     let (control, ended) = ChildControl::new();
     let supervisor = Supervisor {
         program: program.clone(),
         init,
+        errors,
+        stderr: stderr.buffer(),
         lifeline: UnixStream::from_std(ours)?,
         request,
+        report: Vec::new(),
         limits: spec.limits.clone(),
         resources: plan.request.limits,
         control: control.clone(),
@@ -74,10 +85,11 @@ fn start(plan: &LaunchPlan, spec: CommandSpec, program: String) -> io::Result<Ch
         program,
         output_bytes: spec.limits.output_bytes,
         control,
-        stderr: Stderr::collect(stderr, spec.limits.output_bytes),
+        stderr,
         supervisor: Some(tokio::spawn(supervised)),
         exit: None,
         blocked,
+        start_check: None,
     })
 }
 
@@ -114,7 +126,7 @@ fn start_init(argv: &[OsString], lifeline: StdStream) -> io::Result<process::Chi
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::from(OwnedFd::from(lifeline)))
-        .stdout(Stdio::piped())
+        .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()
@@ -127,6 +139,12 @@ fn input(stdin: &Stdin) -> io::Result<(Option<OwnedFd>, Option<OwnedFd>)> {
     }
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     Ok((Some(reader), Some(writer)))
+}
+
+/// Creates a pipe for the child's output: for this process, and for the child.
+fn output() -> io::Result<(pipe::Receiver, OwnedFd)> {
+    let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+    Ok((pipe::Receiver::from_owned_fd(reader)?, writer))
 }
 
 /// Writes the given bytes in the background, or returns the writer to the caller.

@@ -49,6 +49,7 @@ mod mechanism;
 mod mount_point;
 mod network;
 mod path_lists;
+mod probe_record;
 mod profile;
 mod program;
 mod protect;

@@ -3,7 +3,7 @@
 use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::ChildStdout;
+use tokio::net::unix::pipe;
 
 use crate::head_tail::{CappedOutput, HeadTailBuffer};
 
@@ -16,7 +16,7 @@ pub type OutputLine = CappedOutput;
 
 /// Reads lines on demand, so that a child with too much output blocks until the reader catches up.
 #[derive(Debug)]
-pub struct BoundedLines<R = ChildStdout> {
+pub struct BoundedLines<R = pipe::Receiver> {
     source: R,
     chunk: Box<[u8]>,
     /// The part of `chunk` that has not been read.

@@ -14,6 +14,15 @@ pub(crate) fn follows_link_in(path: &Path, is_untrusted: impl Fn(&Path) -> bool)
     found.len() > MAX_LINKS || found.iter().any(in_untrusted)
 }
 
+/// Returns the canonical path, if there is something at the path.
+///
+/// Most paths on our lists do not exist. To ask for that first takes one system call, and not one for each
+/// directory above, for every process that is started.
+pub(crate) fn canonical(path: &Path) -> Option<PathBuf> {
+    path.symlink_metadata().ok()?;
+    path.canonicalize().ok()
+}
+
 /// Returns the links that resolving the path follows, each in its real directory, with their real
 /// targets, and without links to nothing.
 pub(crate) fn on_path(path: &Path) -> impl Iterator<Item = (PathBuf, PathBuf)> {

@@ -1,14 +1,17 @@
 //! Entry point of the crate: runs commands with a mechanism that works on this machine.
 
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::child::{Child, Output};
+use crate::child::{Child, Output, StartCheck};
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::isolation::Isolation;
 use crate::limits::LimitOverrides;
 use crate::mechanism::Mechanism;
+use crate::probe_record::{self, ProbeRecord};
 use crate::profile::Profile;
 use crate::spec::CommandSpec;
 use crate::{init, launch};
@@ -21,6 +24,28 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Sandbox {
     isolation: Isolation,
     rejected: Vec<(Mechanism, String)>,
+    /// What to check if a command does not start. `None` if this process probed the mechanism itself.
+    unprobed: Option<Arc<UnprobedMechanism>>,
+}
+
+/// A mechanism that an earlier process has probed.
+#[derive(Debug)]
+struct UnprobedMechanism {
+    sandbox: Sandbox,
+    record: ProbeRecord,
+}
+
+impl StartCheck for UnprobedMechanism {
+    /// Probes the mechanism now. If it does not work any more, returns that as an error, and the next process
+    /// selects another one.
+    fn check(self: Arc<Self>) -> Pin<Box<dyn Future<Output = Result<()>> + Send>> {
+        Box::pin(async move {
+            self.record.remove();
+            self.sandbox.probe().await?;
+            self.record.write();
+            Ok(())
+        })
+    }
 }
 
 impl Sandbox {
@@ -50,7 +75,8 @@ impl Sandbox {
         })
     }
 
-    /// Uses this mechanism only, after probing it with a command that does nothing.
+    /// Uses this mechanism only, after probing it with a command that does nothing. That is skipped if an
+    /// earlier process did it in the same circumstances since the machine was started.
     ///
     /// [`Mechanism::None`] must be requested explicitly by a user who knows its consequences.
     pub async fn with_mechanism(host: Host, mechanism: Mechanism) -> Result<Self> {
@@ -65,15 +91,36 @@ impl Sandbox {
                 host,
             },
             rejected: Vec::new(),
+            unprobed: None,
         };
         if mechanism == Mechanism::Bubblewrap {
             sandbox.isolation.bwrap = sandbox.find("bwrap", "bubblewrap")?;
             sandbox.isolation.unshare = sandbox.find("unshare", "util-linux")?;
         }
-        if mechanism != Mechanism::None {
-            sandbox.probe().await?;
+        if mechanism == Mechanism::None {
+            return Ok(sandbox);
+        }
+        match ProbeRecord::new(&sandbox.isolation) {
+            Some(record) if record.exists() => {
+                let unprobed = UnprobedMechanism {
+                    sandbox: sandbox.clone(),
+                    record,
+                };
+                sandbox.unprobed = Some(Arc::new(unprobed));
+            }
+            record => {
+                sandbox.probe().await?;
+                if let Some(record) = record {
+                    record.write();
+                }
+            }
         }
         Ok(sandbox)
+    }
+
+    /// Makes the next sandbox on this host probe its mechanism, whatever earlier processes found.
+    pub fn forget_probes(host: &Host) {
+        probe_record::remove_all(host);
     }
 
     /// Replaces the default limits of every profile.
@@ -99,7 +146,10 @@ impl Sandbox {
 
     /// Starts a command. Call it within a Tokio runtime.
     pub fn spawn(&self, spec: CommandSpec) -> Result<Child> {
-        launch::launch(&self.isolation, spec)
+        let mut child = launch::launch(&self.isolation, spec)?;
+        let unprobed = self.unprobed.clone();
+        child.start_check = unprobed.map(|unprobed| unprobed as Arc<dyn StartCheck>);
+        Ok(child)
     }
 
     /// Runs a command to completion and returns its output, within the limits.

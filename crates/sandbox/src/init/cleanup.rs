@@ -39,6 +39,13 @@ impl SharedWorkingDir {
         self.0.as_ref().is_none_or(|dir| dir.try_lock().is_ok())
     }
 
+    /// Lets another sandbox use the directory, or clean it up.
+    pub(crate) fn unlock(&self) {
+        if let Some(dir) = &self.0 {
+            let _ = dir.unlock();
+        }
+    }
+
     /// Creates the mount points. If one cannot be created, mounting over it fails with the reason.
     pub(crate) fn prepare(&self, cleanup: &CleanupPlan) {
         for item in &cleanup.items {

@@ -27,9 +27,9 @@ pub(super) fn main() -> ! {
         Ok(Some(received)) => received,
         Ok(None) => exit(KILLED),
         Err(error) => {
-            report(&InitReport::Failed(format!(
-                "invalid request: {error}: was the program replaced while running?"
-            )));
+            let problem =
+                format!("invalid request: {error}: was the program replaced while running?");
+            report(&InitReport::Failed(problem), true);
             exit(KILLED)
         }
     };
@@ -116,16 +116,16 @@ impl Termination {
     /// Kills the tree, cleans up, reports the outcome and exits.
     fn end(&self, outcome: InitReport) -> ! {
         let _once = self.once.lock();
-        if self.scope == KillScope::Descendants || !self.cleanup.items.is_empty() {
-            tree::kill_all(self.scope);
-        }
+        // The exit of process 1 would also end the others, but only after the report.
+        let is_gone = tree::kill_all(self.scope);
         let is_clean = self.working_dir.clean_up(&self.cleanup);
         // Otherwise another process uses the directory. If that process is not a sandbox, the next
         // start of a sandbox removes the mount points.
         if let Some(record) = self.record.as_ref().filter(|_| is_clean) {
             record.remove();
         }
-        report(&outcome);
+        self.working_dir.unlock();
+        report(&outcome, is_gone);
         exit(match outcome {
             InitReport::Ended(code) => code,
             InitReport::Failed(_) | InitReport::Exceeded(_) => KILLED,
@@ -133,10 +133,10 @@ impl Termination {
     }
 }
 
-fn report(outcome: &InitReport) {
-    if let Ok(json) = serde_json::to_vec(outcome) {
+fn report(outcome: &InitReport, is_tree_gone: bool) {
+    if let Ok(line) = outcome.encode(is_tree_gone) {
         // If the parent is gone, there is no receiver for the report.
-        let _ = rustix::net::send(stdin(), &json, rustix::net::SendFlags::NOSIGNAL);
+        let _ = rustix::net::send(stdin(), &line, rustix::net::SendFlags::NOSIGNAL);
     }
 }
 

@@ -62,7 +62,8 @@ pub(super) fn start(mut request: InitRequest, fds: InitFds) -> Result<Pid, Strin
         if let Some(confinement) = &request.confinement {
             confine::apply(confinement)?;
         }
-        spawn(&request, fds.stdin)
+        let output = [fds.stdout, fds.stderr];
+        spawn(&request, fds.stdin, output)
     });
     thread
         .join()
@@ -89,14 +90,22 @@ fn open_data(request: &mut InitRequest) -> io::Result<Vec<File>> {
     clippy::disallowed_methods,
     reason = "the sandbox is the crate that starts processes"
 )]
-fn spawn(request: &InitRequest, stdin: Option<OwnedFd>) -> Result<Pid, String> {
+fn spawn(
+    request: &InitRequest,
+    stdin: Option<OwnedFd>,
+    output: [Option<OwnedFd>; 2],
+) -> Result<Pid, String> {
+    let stdio = |fd: Option<OwnedFd>| fd.map_or_else(Stdio::null, Stdio::from);
+    let [stdout, stderr] = output.map(stdio);
     let (program, args) = request.argv.split_first().ok_or("no program was given")?;
     let child = Command::new(program)
         .args(args)
         .env_clear()
         .envs(request.variables.iter().map(|(name, value)| (name, value)))
         .current_dir(&request.cwd)
-        .stdin(stdin.map_or_else(Stdio::null, Stdio::from))
+        .stdin(stdio(stdin))
+        .stdout(stdout)
+        .stderr(stderr)
         .process_group(0)
         .spawn()
         .map_err(|error| format!("{}: {error}", program.display()))?;

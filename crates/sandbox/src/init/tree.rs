@@ -46,21 +46,22 @@ pub(super) fn cpu_ticks(processes: &[Process]) -> u64 {
     running.fold(ended, u64::saturating_add)
 }
 
-/// Kills processes until none is left.
+/// Kills processes until none is left. Returns `false` if one cannot be killed.
 ///
 /// A process that was sent SIGKILL cannot fork again, and its children become children of this
 /// process, so each pass leaves fewer. Reading `/proc` is not atomic and may miss a process if its
 /// parent ends at that time, so the loop ends only when this process has no child left.
-pub(super) fn kill_all(scope: KillScope) {
+pub(super) fn kill_all(scope: KillScope) -> bool {
     for pass in 0..MAX_PASSES {
         if !has_children() {
-            return;
+            return true;
         }
         for pid in live_processes(scope) {
             let _ = kill_process(pid, Signal::KILL);
         }
         std::thread::sleep(BACKOFF.delay(pass));
     }
+    !has_children()
 }
 
 /// Reaps the children that exited, and returns `true` if others are left.

@@ -9,6 +9,7 @@ mod file_access;
 mod git_attacks;
 mod limits;
 mod network;
+mod probe;
 mod protection;
 mod reach;
 mod real_matrix;

@@ -106,6 +106,7 @@ fn show(app: &App<'_>, check: &DoctorCheck) -> Result<(), CliError> {
 
 /// Checks the sandbox, and that git, which every task needs, runs in it.
 async fn isolation(app: &App<'_>) -> Vec<DoctorCheck> {
+    Sandbox::forget_probes(&Host::current());
     let found = match &app.config {
         Ok(config) => registry::sandbox(config).await,
         Err(_) => Sandbox::detect(Host::current())

@@ -37,13 +37,11 @@ const ADD_EXCEPT_SCRIPT: &str = r#"
 git "$@" add -A && git "$@" update-index -z --index-info && exec git "$@" write-tree
 "#;
 
-/// Commits a tree, and compares it with the base. An empty field separates the raw differences from the patch.
+/// Commits a tree, and compares it with the base. Git separates the raw differences from the patch by an empty field.
 const COMMIT_SCRIPT: &str = r#"
 flags='--no-ext-diff --no-textconv --no-renames --no-color'
 git "$@" commit-tree -p "$base" -F - "$tree" &&
-git "$@" diff-tree -r -z --raw --no-abbrev $flags "$base" "$tree" &&
-printf '\0' &&
-exec git "$@" diff-tree -p -r $flags --ignore-submodules=all "$base" "$tree"
+exec git "$@" diff-tree -r -z --raw -p --no-abbrev $flags "$base" "$tree"
 "#;
 
 /// One file that differs.
@@ -188,7 +186,10 @@ async fn commit_tree(
         patch: patch.to_owned(),
     };
     let found = read_fields(&diff.raw);
-    git.known().add_diff(&clone.base, tree, diff);
+    // The patch of a repository inside the clone is not part of a change.
+    if !found.iter().any(FileDiff::is_gitlink) {
+        git.known().add_diff(&clone.base, tree, diff);
+    }
     Ok((id.to_owned(), Some(found)))
 }
 

@@ -1,12 +1,15 @@
 //! An attempt's clone as a [`WorkingCopy`].
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use parking_lot::{Mutex, MutexGuard};
 use windlass_tasks::{BasePart, Change, Commit, FileChange, StartPoint, WorkingCopy};
 
 use super::base::forget_base;
+use super::file_states::FileStates;
+use super::meta::META_DIR;
 use super::{Clones, OpenClone, readable_dirs};
 use crate::blocking;
 use crate::change;
@@ -20,10 +23,19 @@ use crate::publish;
 pub struct AttemptClone {
     clones: Clones,
     open_clone: OpenClone,
-    /// The last commit with its message: committing the same content again returns the same commit.
-    last: Mutex<Option<(String, Commit)>>,
+    /// Committing the same content again returns the same commit.
+    last: Mutex<Option<LastCommit>>,
     /// The published commit, and whether its change is kept already.
     published: Mutex<Option<(Commit, bool)>>,
+}
+
+/// The last commit of a clone.
+#[derive(Debug, Clone)]
+struct LastCommit {
+    message: String,
+    commit: Commit,
+    /// The files before git read them. `None` if git must compare them.
+    files: Option<Arc<FileStates>>,
 }
 
 impl AttemptClone {
@@ -38,12 +50,34 @@ impl AttemptClone {
 
     async fn make_commit(&self, message: String) -> Result<Commit> {
         let last = self.last().clone();
-        let last = last.filter(|(last, _)| *last == message);
-        let last = last.as_ref().map(|(_, commit)| commit);
+        let last = last.filter(|last| last.message == message);
+        let known = last.as_ref().and_then(|last| last.files.clone());
+        let (work, meta) = (
+            self.open_clone.work.clone(),
+            self.open_clone.dir.join(META_DIR),
+        );
+        // Most often nothing changed since the tests, and then no sandbox is needed to find that out.
+        let examine = move || {
+            if known.is_some_and(|known| known.are_unchanged(&work)) {
+                return Ok(None);
+            }
+            Ok(Some(FileStates::examine(&work, &meta).map(Arc::new)))
+        };
+        let files = blocking(examine).await?;
+        let last = last.map(|last| last.commit);
+        let files = match (files, last.clone()) {
+            (None, Some(unchanged)) => return Ok(unchanged),
+            (files, _) => files.flatten(),
+        };
         let commit =
-            change::commit_files(&self.clones.git, &self.open_clone, &message, last).await?;
+            change::commit_files(&self.clones.git, &self.open_clone, &message, last.as_ref())
+                .await?;
         if commit.id != self.open_clone.base {
-            *self.last() = Some((message, commit.clone()));
+            *self.last() = Some(LastCommit {
+                message,
+                commit: commit.clone(),
+                files,
+            });
         }
         Ok(commit)
     }
@@ -76,7 +110,7 @@ impl AttemptClone {
         }
     }
 
-    fn last(&self) -> MutexGuard<'_, Option<(String, Commit)>> {
+    fn last(&self) -> MutexGuard<'_, Option<LastCommit>> {
         self.last.lock()
     }
 }

@@ -19,6 +19,7 @@ mod base;
 mod checkout;
 mod clones_dir;
 mod copied;
+mod file_states;
 mod landing_copy;
 mod lfs;
 mod meta;

@@ -111,6 +111,17 @@ async fn read_blobs<'b>(
     blobs: impl Iterator<Item = &'b String>,
 ) -> Result<HashMap<String, String>> {
     let names: String = blobs.map(|blob| format!("{blob}\n")).collect();
+    if names.is_empty() {
+        return Ok(HashMap::new());
+    }
+    // Most changes are small: one program reads them. What is cut off was too large.
+    let command = private_git.command(git).input(names.clone());
+    let limit = MAX_FILE_BYTES as usize;
+    let output = command.max_output(limit).run(&["cat-file", "--batch"]);
+    let output = output.await?;
+    if !output.stdout.is_truncated() {
+        return Ok(read_batch(output.stdout.bytes()));
+    }
     let command = private_git.command(git).input(names);
     let output = command
         .variable("max_file", MAX_FILE_BYTES.to_string())
@@ -122,27 +133,32 @@ async fn read_blobs<'b>(
     Ok(read_batch(output.stdout.bytes()))
 }
 
-/// Parses the output of `cat-file --batch`: a header with the size, the content, a newline.
+/// Parses the output of `cat-file --batch`: a header with the kind and the size, the content, a newline. What is not a
+/// blob, such as the commit of a submodule, is skipped.
 fn read_batch(mut bytes: &[u8]) -> HashMap<String, String> {
     let mut texts = HashMap::new();
     while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
         let header = String::from_utf8_lossy(&bytes[..end]).into_owned();
+        bytes = &bytes[end + 1..];
         let mut fields = header.split(' ');
-        let (name, size) = (
-            fields.next(),
-            fields.nth(1).and_then(|size| size.parse::<usize>().ok()),
-        );
+        let (name, kind) = (fields.next(), fields.next());
+        if kind == Some("missing") {
+            continue;
+        }
+        let size = fields.next().and_then(|size| size.parse::<usize>().ok());
         let (Some(name), Some(size)) = (name, size) else {
             break;
         };
-        let Some(content) = bytes.get(end + 1..end + 1 + size) else {
+        let Some(content) = bytes.get(..size) else {
             break;
         };
-        texts.insert(
-            name.to_owned(),
-            String::from_utf8_lossy(content).into_owned(),
-        );
-        bytes = bytes.get(end + 2 + size..).unwrap_or_default();
+        if kind == Some("blob") {
+            texts.insert(
+                name.to_owned(),
+                String::from_utf8_lossy(content).into_owned(),
+            );
+        }
+        bytes = bytes.get(size + 1..).unwrap_or_default();
     }
     texts
 }
@@ -153,7 +169,10 @@ mod tests {
 
     #[test]
     fn batch_is_split_by_size() {
-        let texts = read_batch(b"aa blob 3\na\nb\nbb blob 0\n\ncc blob 1\nx\n");
+        let texts = read_batch(
+            b"aa blob 3\na\nb\ndd missing\nbb blob 0\n\nee commit 2\n\n\n\ncc blob 1\nx\n",
+        );
+        assert_eq!(texts.len(), 3);
         assert_eq!(texts["aa"], "a\nb");
         assert_eq!(texts["bb"], "");
         assert_eq!(texts["cc"], "x");

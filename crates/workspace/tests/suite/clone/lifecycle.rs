@@ -1,8 +1,10 @@
 //! From an open clone to a branch in the user's repository, without touching anything else.
 
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
+use windlass_sandbox::{Host, Mechanism, Sandbox};
 use windlass_tasks::{FileAction, FileChange, Workspace};
+use windlass_workspace::Clones;
 
 use super::harness::{BRANCH, Harness, attempt, git_in, message, publish, put};
 
@@ -131,6 +133,44 @@ async fn clone_has_history_and_tags_but_no_settings_or_branches() {
     assert_eq!(git(&["status", "--porcelain"]), "");
     assert_eq!(git(&["branch", "--format=%(refname:short)"]), "main");
     assert_eq!(git(&["config", "user.name"]), "Windlass");
+}
+
+/// The last commit of an attempt asks only whether a file changed after the tests.
+#[tokio::test]
+async fn commit_of_unchanged_files_starts_no_program() {
+    let harness = Harness::with_plain_path();
+    let (programs, log) = (harness.path("home/programs"), harness.path("home/log"));
+    let path = std::env::var("PATH").unwrap();
+    let git = std::env::split_paths(&path).map(|dir| dir.join("git"));
+    let git = git.into_iter().find(|git| git.is_file()).unwrap();
+    let (git, log_path) = (git.display(), log.display());
+    let script = format!("#!/bin/sh\necho x >> {log_path}\nexec {git} \"$@\"\n");
+    put(&programs, "git", &script);
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(programs.join("git"), mode).unwrap();
+    let home = harness.path("home");
+    let host = Host::new([
+        ("HOME", home.to_str().unwrap()),
+        ("PATH", &format!("{}:{path}", programs.display())),
+    ]);
+    let sandbox = Sandbox::with_mechanism(host, Mechanism::None).await;
+    let clones = Clones::new(sandbox.unwrap(), harness.path("clones")).unwrap();
+    let clone = clones.open(&harness.project(), attempt(1), None).await;
+    let clone = clone.unwrap();
+    let started = || std::fs::read_to_string(&log).unwrap().lines().count();
+
+    put(clone.root(), "notes.txt", "new\n");
+    let commit = clone.commit(message(1)).await.unwrap();
+    let before = started();
+    // What an agent does to its own git directory is not part of the change.
+    put(clone.root(), ".git/description", "mine\n");
+    assert_eq!(clone.commit(message(1)).await.unwrap(), commit);
+    assert_eq!(started(), before);
+
+    put(clone.root(), "notes.txt", "bad\n");
+    let edited = clone.commit(message(1)).await.unwrap();
+    assert_ne!(edited.tree, commit.tree);
+    assert!(started() > before);
 }
 
 #[tokio::test]
