@@ -10,8 +10,8 @@ use windlass_runner::{
     AgentPoolManager, Error, ResultStatus, RunnerSettings, Worker, WorkerReport,
 };
 use windlass_tasks::{
-    AttemptRecords as _, NewTask, NewWorker, ProjectId, RegisteredWorker, TaskStatus, WorkerState,
-    Workers,
+    Broadcast, EventFilter, EventLog as _, NewTask, NewWorker, ProjectId, RegisteredWorker, Task,
+    TaskStatus, WorkerState, Workers,
 };
 
 use super::sim::agent::Action;
@@ -111,10 +111,20 @@ async fn next_task_is_claimed_while_the_end_of_the_last_one_is_stored() {
     };
     let report = worker.run(CancellationToken::new()).await.unwrap();
     assert_eq!(report.results.len(), tasks.len(), "{report:?}");
+    let events = harness.store.events(EventFilter::default()).await.unwrap();
+    let time_of = |task: &Task, wanted: TaskStatus| {
+        let at = events.iter().find_map(|event| match event.message {
+            Broadcast::TaskStatus {
+                task_id, status, ..
+            } if (task_id, status) == (task.id, wanted) => Some(event.at.0),
+            _ => None,
+        });
+        at.unwrap()
+    };
     for pair in tasks.windows(2) {
-        let ended = harness.task(pair[0].id).completed_at.unwrap();
-        let attempts = harness.store.attempts(pair[1].id).await.unwrap();
-        let waited = attempts[0].started_at.0.saturating_sub(ended.0);
+        let ended = time_of(&pair[0], TaskStatus::Completed);
+        let claimed = time_of(&pair[1], TaskStatus::InProgress);
+        let waited = claimed.saturating_sub(ended);
         assert!(waited <= CALL_MS, "{waited} ms after {}", pair[0].title);
     }
 }
