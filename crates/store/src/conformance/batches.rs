@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use futures::future::join_all;
 use windlass_core::Usage;
 use windlass_tasks::{
-    Broadcast, Claim, Claimed, Dependency, EventFilter, NewIssue, NewTask, Outcome, StoreError,
-    Task, TaskId, TaskStatus, WorkerKind,
+    Broadcast, Claim, Claimed, Dependency, EventFilter, IssueId, NewIssue, NewTask, Outcome,
+    ProjectId, StoreError, Task, TaskId, TaskStatus, WorkerKind,
 };
 
 use super::lifecycle::proof;
 use super::promises::assert_superseded;
 use super::{
-    CaseFailure, CaseResult, StoreUnderTest, add, any, check, completed, fail_case, failed, finish,
-    project, same,
+    CaseFailure, CaseResult, StoreUnderTest, add, any, check, completed, failed, finish, project,
+    same,
 };
 
 const WRITES: usize = 40;
@@ -78,6 +78,26 @@ pub(super) async fn waiting_writes_each_get_their_own_result(on: StoreUnderTest)
     Ok(())
 }
 
+/// Returns a task that has everything that a task without dependencies may have, but for labels.
+fn full_task(project: ProjectId, issue: IssueId) -> NewTask {
+    NewTask {
+        issue_id: Some(issue),
+        description: "with 'quotes', \"quotes\", $1 and \\ in it".to_owned(),
+        priority: 4,
+        workflow_step: 15,
+        kind: WorkerKind::Test,
+        agent: Some("codex".to_owned()),
+        idempotency_key: Some("a key".to_owned()),
+        max_attempts: 7,
+        tests: vec!["sells \0 tea".to_owned(), "brews".to_owned()],
+        edits_tests: true,
+        land: true,
+        target: Some("release".to_owned()),
+        merges: true,
+        ..NewTask::new(project, "sell tea")
+    }
+}
+
 /// Nobody else writes, so a store may take a shorter way.
 pub(super) async fn task_that_is_added_alone_is_returned_as_it_is_read(
     on: StoreUnderTest,
@@ -94,22 +114,7 @@ pub(super) async fn task_that_is_added_alone_is_returned_as_it_is_read(
         ..NewTask::new(project, "the store knows the project and the issue")
     };
     let mut last = add(&on.store, first).await?.id;
-    let full = NewTask {
-        issue_id: Some(issue),
-        description: "with 'quotes', \"quotes\", $1 and \\ in it".to_owned(),
-        priority: 4,
-        workflow_step: 15,
-        kind: WorkerKind::Test,
-        agent: Some("codex".to_owned()),
-        idempotency_key: Some("a key".to_owned()),
-        max_attempts: 7,
-        tests: vec!["sells \0 tea".to_owned(), "brews".to_owned()],
-        edits_tests: true,
-        land: true,
-        target: Some("release".to_owned()),
-        merges: true,
-        ..NewTask::new(project, "sell tea")
-    };
+    let full = full_task(project, issue);
     let plain = NewTask::new(project, "buy tea");
     for new in [full.clone(), plain] {
         let added = on.store.enqueue(vec![new.clone()]).await?;
@@ -154,80 +159,52 @@ pub(super) async fn task_that_is_added_alone_is_returned_as_it_is_read(
     Ok(())
 }
 
-/// A worker that ends an attempt claims the next task at the same time.
-pub(super) async fn ends_and_claims_that_wait_together_each_get_their_own_result(
-    on: StoreUnderTest,
-) -> CaseResult {
-    const EACH: usize = 6;
-    let project = project(&on.store).await?.id;
-    let claims = [None, Some(project)].map(|project_id| Claim {
-        project_id,
-        ..any("a worker")
+/// How many attempts end, and how many tasks are claimed, together.
+const EACH: usize = 6;
+
+/// Ends attempts, the even ones with a proof, and claims as many tasks at the same time. Returns the completed tasks.
+async fn end_and_claim(
+    on: &StoreUnderTest,
+    running: &mut Vec<Claimed>,
+    claim: &Claim,
+) -> Result<Vec<Task>, CaseFailure> {
+    let output = |one: &Claimed| format!("output of {}", one.task.title);
+    let ends = running.iter().enumerate().map(|(at, one)| {
+        let outcome = Outcome::Completed {
+            proof: at.is_multiple_of(2).then(|| Box::new(proof())),
+            branch: Some(format!("branch of {}", one.task.title)),
+            output: output(one),
+        };
+        on.store.finish(one.attempt, outcome, Usage::default())
     });
-    let mut running: Vec<Claimed> = Vec::new();
-    for at in 0..EACH {
-        add(&on.store, new_task(project, at)).await?;
-        running.extend(on.store.claim(claims[0].clone()).await?);
+    let claims = (0..EACH).map(|_| on.store.claim(claim.clone()));
+    let (ends, claims) = futures::future::join(join_all(ends), join_all(claims)).await;
+    let mut ended = Vec::new();
+    for (one, task) in running.iter().zip(ends) {
+        let task = task?;
+        same!((task.id, task.status), (one.task.id, TaskStatus::Completed));
+        same!(task.output, Some(output(one)), "that of another attempt");
+        ended.push(task);
     }
-    let dependent = NewTask {
-        dependencies: vec![Dependency::Task(running[0].task.id)],
-        priority: 4,
-        ..NewTask::new(project, "waits for the first one")
-    };
-    let dependent = add(&on.store, dependent).await?;
-    let mut ended: Vec<Task> = Vec::new();
-    for (round, labels) in [vec![], vec!["gpu".to_owned()]].into_iter().enumerate() {
-        for (turn, claim) in claims.iter().enumerate() {
-            let number = round * 2 + turn + 1;
-            for at in 0..EACH {
-                let needs = labels.iter().filter(|_| at.is_multiple_of(2));
-                let new = NewTask {
-                    needs: needs.cloned().collect(),
-                    ..new_task(project, number * EACH + at)
-                };
-                add(&on.store, new).await?;
-            }
-            let claim = Claim {
-                labels: labels.clone(),
-                ..claim.clone()
-            };
-            let ends = running.iter().enumerate().map(|(at, one)| {
-                let outcome = Outcome::Completed {
-                    proof: at.is_multiple_of(2).then(|| Box::new(proof())),
-                    branch: Some(format!("branch of {}", one.task.title)),
-                    output: format!("output of {}", one.task.title),
-                };
-                on.store.finish(one.attempt, outcome, Usage::default())
-            });
-            let claims = (0..EACH).map(|_| on.store.claim(claim.clone()));
-            let together = futures::future::join(join_all(ends), join_all(claims));
-            let (ends, claims) = together.await;
-            for (one, task) in running.iter().zip(ends) {
-                let task = task?;
-                same!((task.id, task.status), (one.task.id, TaskStatus::Completed));
-                same!(
-                    task.output,
-                    Some(format!("output of {}", one.task.title)),
-                    "the result of another attempt"
-                );
-                ended.push(task);
-            }
-            running.clear();
-            for claimed in claims {
-                running.extend(claimed?);
-            }
-            same!(running.len(), EACH, "{number}");
-            running.sort_by_key(|claimed| claimed.task.id);
-            for Claimed { task, attempt } in &running {
-                same!((task.status, task.attempt), (TaskStatus::InProgress, 1));
-                same!((attempt.task, attempt.number), (task.id, 1));
-                same!(&on.other.task(task.id).await?, task);
-            }
-        }
+    running.clear();
+    for claimed in claims {
+        running.extend(claimed?);
     }
+    same!(running.len(), EACH);
+    running.sort_by_key(|claimed| claimed.task.id);
+    for Claimed { task, attempt } in running {
+        same!((task.status, task.attempt), (TaskStatus::InProgress, 1));
+        same!((attempt.task, attempt.number), (task.id, 1));
+        same!(&on.other.task(task.id).await?, task);
+    }
+    Ok(ended)
+}
+
+/// Checks what the store has of completed tasks.
+async fn check_ended(on: &StoreUnderTest, ended: &[Task]) -> CaseResult {
     for (at, task) in ended.iter().enumerate() {
         same!(&on.other.task(task.id).await?, task);
-        check_events(&on, task.id, task.kind).await?;
+        check_events(on, task.id, task.kind).await?;
         let attempts = on.other.attempts(task.id).await?;
         same!(attempts.len(), 1);
         check!(attempts[0].ended_at == task.completed_at, "{attempts:?}");
@@ -240,35 +217,81 @@ pub(super) async fn ends_and_claims_that_wait_together_each_get_their_own_result
     let seqs: Vec<u64> = events.iter().map(|event| event.seq).collect();
     let expected: Vec<u64> = (1..).take(seqs.len()).collect();
     same!(seqs, expected, "events are missing");
+    Ok(())
+}
+
+/// A worker that ends an attempt claims the next task at the same time.
+pub(super) async fn ends_and_claims_that_wait_together_each_get_their_own_result(
+    on: StoreUnderTest,
+) -> CaseResult {
+    let project = project(&on.store).await?.id;
+    let mut running: Vec<Claimed> = Vec::new();
+    for at in 0..EACH {
+        add(&on.store, new_task(project, at)).await?;
+        running.extend(on.store.claim(any("a worker")).await?);
+    }
+    let dependent = NewTask {
+        dependencies: vec![Dependency::Task(running[0].task.id)],
+        priority: 4,
+        ..NewTask::new(project, "waits for the first one")
+    };
+    let dependent = add(&on.store, dependent).await?;
+    let mut ended: Vec<Task> = Vec::new();
+    let mut number = EACH;
+    for labels in [vec![], vec!["gpu".to_owned()]] {
+        for project_id in [None, Some(project)] {
+            for at in 0..EACH {
+                let needs = labels.iter().filter(|_| at.is_multiple_of(2));
+                let new = NewTask {
+                    needs: needs.cloned().collect(),
+                    ..new_task(project, number)
+                };
+                add(&on.store, new).await?;
+                number += 1;
+            }
+            let claim = Claim {
+                project_id,
+                labels: labels.clone(),
+                ..any("a worker")
+            };
+            ended.extend(end_and_claim(&on, &mut running, &claim).await?);
+        }
+    }
+    check_ended(&on, &ended).await?;
     let dependent = on.other.task(dependent.id).await?;
     same!(
         (dependent.status, dependent.attempt),
         (TaskStatus::Pending, 0)
     );
+    check_late_ends(&on, &running[0], &running[1]).await
+}
 
-    // An attempt that was superseded changes nothing, and the claim beside it is granted.
-    let Some(one) = running.first() else {
-        return fail_case("nothing is running");
-    };
-    finish(&on.store, one, failed(true)).await?;
+/// Checks ends that come too late or again, with a claim beside them.
+async fn check_late_ends(on: &StoreUnderTest, late: &Claimed, twice: &Claimed) -> CaseResult {
+    // An attempt that was superseded changes nothing, and the claim is granted.
+    finish(&on.store, late, failed(true)).await?;
     let claim = Claim {
         labels: vec!["gpu".to_owned()],
         ..any("a worker")
     };
-    let late = on.store.finish(one.attempt, completed(), Usage::default());
-    let (late, claimed) = futures::future::join(late, on.store.claim(claim)).await;
-    assert_superseded(late)?;
+    let end = on.store.finish(late.attempt, completed(), Usage::default());
+    let (end, claimed) = futures::future::join(end, on.store.claim(claim)).await;
+    assert_superseded(end)?;
     check!(claimed?.is_some(), "nothing was claimed");
 
     // A worker that repeats its end gets the same result, and the task is completed once.
-    add(&on.store, NewTask::new(project, "for the claim")).await?;
-    let ends = (0..EACH).map(|_| finish(&on.store, &running[1], completed()));
+    add(
+        &on.store,
+        NewTask::new(late.task.project_id, "for the claim"),
+    )
+    .await?;
+    let ends = (0..EACH).map(|_| finish(&on.store, twice, completed()));
     let (ends, claimed) = futures::future::join(join_all(ends), on.store.claim(any("w"))).await;
     for end in ends {
-        same!(end?.id, running[1].task.id);
+        same!(end?.id, twice.task.id);
     }
     check!(claimed?.is_some(), "nothing was claimed");
-    check_events(&on, running[1].task.id, running[1].task.kind).await
+    check_events(on, twice.task.id, twice.task.kind).await
 }
 
 /// Checks that a task was broadcast as added, claimed and completed, in this order.
