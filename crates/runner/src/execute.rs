@@ -64,7 +64,7 @@ impl Runner {
 
     /// Runs an attempt at a claimed task to its end.
     pub async fn run_attempt(&self, claimed: ClaimedTask, signals: StopSignals) -> TaskResult {
-        attempt::run(self, claimed, signals).await
+        attempt::run(self, claimed, signals, None).await
     }
 
     /// Returns why a task could not be claimed.

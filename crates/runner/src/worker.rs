@@ -11,6 +11,7 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio_util::sync::CancellationToken;
 use windlass_tasks::{NewWorker, ProjectId, StoreError, TaskId, WorkerKind};
 
+use crate::attempt;
 use crate::pool::PoolPermit;
 use crate::registration::Registration;
 use crate::worker_report::WorkerReport;
@@ -98,6 +99,7 @@ impl Worker {
             stop: stop.child_token(),
             outdated: None,
             running: FuturesUnordered::new(),
+            acquiring: None,
             claiming: None,
             reclaiming: Some(self.reclaim_expired()),
             waiting: None,
@@ -107,6 +109,7 @@ impl Worker {
             nothing_to_land: self.lander.is_none(),
             seen: 0,
             empty: false,
+            ended_since_claim: false,
             claim_errors: 0,
             report: WorkerReport::default(),
         };
@@ -178,6 +181,8 @@ struct WorkerRun<'a> {
     stop: CancellationToken,
     outdated: Option<StoreError>,
     running: FuturesUnordered<BoxFuture<'static, (TaskId, TaskResult)>>,
+    /// The next free slot of the pool, for a claim.
+    acquiring: Option<BoxFuture<'static, Option<PoolPermit>>>,
     claiming: Option<BoxFuture<'static, ClaimOutcome>>,
     reclaiming: Option<BoxFuture<'static, usize>>,
     waiting: Option<BoxFuture<'static, u64>>,
@@ -191,6 +196,8 @@ struct WorkerRun<'a> {
     seen: u64,
     /// The last claim found no task.
     empty: bool,
+    /// An attempt has ended since the last claim was sent, which may have unblocked other tasks.
+    ended_since_claim: bool,
     /// The number of failed claims since the last successful one.
     claim_errors: u32,
     report: WorkerReport,
@@ -206,7 +213,10 @@ impl WorkerRun<'_> {
                     return Ok(());
                 }
             }
-            if !stopping && self.waiting.is_none() && self.claiming.is_none() {
+            if stopping {
+                self.acquiring = None;
+            } else if self.waiting.is_none() && self.claiming.is_none() && self.acquiring.is_none()
+            {
                 self.next();
             }
             if !stopping && !self.nothing_to_land && self.landing.is_none() {
@@ -215,6 +225,7 @@ impl WorkerRun<'_> {
             tokio::select! {
                 biased;
                 Some((task, result)) = self.running.next() => self.on_result(task, result),
+                Some(slot) = take_ready(&mut self.acquiring) => self.claim(slot),
                 claim = take_ready(&mut self.claiming) => self.on_claim(claim)?,
                 landed = take_ready(&mut self.landing) => self.on_landed(landed),
                 reclaimed = take_ready(&mut self.reclaiming) => {
@@ -232,17 +243,25 @@ impl WorkerRun<'_> {
         }
     }
 
-    /// Starts a claim if the pool has a free slot; otherwise waits.
+    /// Starts a claim as soon as the pool has a free slot, unless there was nothing to claim.
     fn next(&mut self) {
         if self.empty {
             self.waiting = Some(self.worker.wait(self.seen));
-        } else if let Some(slot) = self.worker.pool.try_acquire() {
-            let registered = self.registered.as_ref();
-            self.claiming = Some(self.worker.claim(slot, registered, self.stop.clone()));
-        } else if self.running.is_empty() {
-            // Other users of the pool have all slots.
-            self.waiting = Some(self.worker.pause(self.seen));
+            return;
         }
+        match self.worker.pool.try_acquire() {
+            Some(slot) => self.claim(slot),
+            None => {
+                let pool = self.worker.pool.clone();
+                self.acquiring = Some(Box::pin(async move { pool.acquire().await }));
+            }
+        }
+    }
+
+    fn claim(&mut self, slot: PoolPermit) {
+        let registered = self.registered.as_ref();
+        self.ended_since_claim = false;
+        self.claiming = Some(self.worker.claim(slot, registered, self.stop.clone()));
     }
 
     /// Stops everything: no write of this program succeeds any more. Other workers take its tasks over.
@@ -280,9 +299,14 @@ impl WorkerRun<'_> {
                     stop: stop.clone(),
                     ..StopSignals::default()
                 };
+                // A review is part of the work.
+                let (slot, review_slot) = match reviewer {
+                    Some(_) => (None, Some(slot)),
+                    None => (Some(slot), None),
+                };
                 self.running.push(Box::pin(async move {
                     let task = claimed.claimed.attempt.task;
-                    let result = runner.run_attempt(claimed, signals).await;
+                    let result = attempt::run(&runner, claimed, signals, slot).await;
                     if let Some(reviewer) = reviewer
                         && result.status == ResultStatus::Completed
                     {
@@ -291,11 +315,11 @@ impl WorkerRun<'_> {
                             () = stop.cancelled() => {}
                         }
                     }
-                    drop(slot);
+                    drop(review_slot);
                     (task, result)
                 }));
             }
-            Ok(None) => self.empty = true,
+            Ok(None) => self.empty = !self.ended_since_claim,
             Err(Error::Store(error)) if error.is_outdated() => self.on_outdated(error),
             Err(error)
                 if self.worker.once
@@ -333,13 +357,19 @@ impl WorkerRun<'_> {
         tracing::info!(task = task.get(), status = %result.status, "attempt ended");
         // The end of this attempt may have unblocked other tasks, and its change may land.
         self.empty = false;
+        self.ended_since_claim = true;
         self.nothing_to_land = self.worker.lander.is_none();
         // If the store or the disk has a problem, claiming the same task again immediately does not help.
         let is_lost = matches!(
             result.status,
             ResultStatus::Superseded | ResultStatus::Failed
         );
-        self.waiting = is_lost.then(|| self.worker.pause(self.seen));
+        if is_lost {
+            self.acquiring = None;
+            self.waiting = Some(self.worker.pause(self.seen));
+        } else {
+            self.waiting = None;
+        }
         self.report.add(task, result);
     }
 }

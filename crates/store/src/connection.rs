@@ -38,6 +38,8 @@ pub(crate) struct DbConnection {
     connection: RawConnection,
     location: StoreLocation,
     last_break: LastBreak,
+    /// The newest schema version that this program knows.
+    schema_version: i64,
     /// Whether SQLite waits for the disk at the end of a transaction, if it was set.
     waits_for_disk: Option<bool>,
     /// A transaction was started and has not ended.
@@ -65,11 +67,13 @@ impl DbConnection {
         connection: RawConnection,
         location: StoreLocation,
         last_break: LastBreak,
+        schema_version: i64,
     ) -> Self {
         Self {
             connection,
             location,
             last_break,
+            schema_version,
             waits_for_disk: None,
             in_transaction: false,
             now: 0,
@@ -86,6 +90,16 @@ impl DbConnection {
     /// Returns `true` for SQLite.
     pub(crate) fn is_sqlite(&self) -> bool {
         matches!(self.connection, RawConnection::Sqlite(_))
+    }
+
+    /// Returns the newest schema version that this program knows.
+    pub(crate) fn schema_version(&self) -> i64 {
+        self.schema_version
+    }
+
+    /// Returns `true` if the next transaction waits for the disk unless it says otherwise.
+    pub(crate) fn waits_for_disk(&self) -> bool {
+        !self.is_sqlite() || self.waits_for_disk == Some(true)
     }
 
     /// Returns all rows of a statement that only reads.

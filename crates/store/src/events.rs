@@ -144,6 +144,14 @@ pub(crate) fn status_parts(status: TaskStatus, agent_id: &str) -> StoreResult<[S
     parts.ok_or_else(|| decode_error("event", "a status event has no ids"))
 }
 
+/// Returns the parts of [`status_parts`] for any status, which `<status>` stands for.
+pub(crate) fn any_status_parts(agent_id: &str) -> StoreResult<[String; 3]> {
+    let status = TaskStatus::Completed;
+    let [before, between, after] = status_parts(status, agent_id)?;
+    let after = after.replacen(status.as_str(), "<status>", 1);
+    Ok([before, between, after])
+}
+
 /// The `agent_id` of the worker of a task, for [`status_parts`].
 pub(crate) const WORKER_OF_KIND: &str = "<kind>-worker";
 

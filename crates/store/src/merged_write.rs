@@ -17,7 +17,8 @@ use windlass_tasks::StoreResult;
 
 use crate::connection::DbConnection;
 use crate::merge::{MergeInput, MergeOutput, MergedResults};
-use crate::ops::{add_merged, claim, complete, model_calls, renew_merged, traces};
+use crate::ops::claim_merged::SameClaims;
+use crate::ops::{add_merged, add_one, claim_merged, complete, model_calls, renew_merged, traces};
 use crate::pools::{DatabasePools, Pools};
 use crate::write_job::{JobStage, WriteJob};
 use crate::writer::{self, BatchError, TRANSACTION_TIMEOUT, Writer};
@@ -31,15 +32,22 @@ pub(crate) struct MergedBatch {
     pub(crate) undo: Vec<Box<dyn WriteJob>>,
 }
 
-/// Runs the jobs that PostgreSQL can merge.
+/// Runs the jobs whose statements are transactions of their own: on PostgreSQL all that can be merged, on SQLite a task that is
+/// added alone. There, the others share one transaction.
 pub(crate) async fn run(writer: &mut Writer, batch: Vec<Box<dyn WriteJob>>) -> MergedBatch {
     let mut done = MergedBatch::default();
-    if matches!(writer.pools.kind, DatabasePools::Sqlite(..)) {
-        done.left = batch;
-        return done;
-    }
-    let mut groups = groups(&batch);
-    groups.retain(|group| group.iter().all(|at| merges_on_postgres(&*batch[*at])));
+    let groups = match &writer.pools.kind {
+        DatabasePools::Postgres(_) => {
+            let mut groups = groups(&batch);
+            groups.retain(|group| group.iter().all(|at| merges_on_postgres(&*batch[*at])));
+            join_claims(groups, &batch)
+        }
+        // SQLite sets whether it waits for the disk in a call of its own, with the start of a transaction.
+        DatabasePools::Sqlite(..) if is_one_task(&batch) && writer.waits_for_disk() => {
+            vec![vec![0]]
+        }
+        DatabasePools::Sqlite(..) => Vec::new(),
+    };
     let mut batch: Vec<Option<Box<dyn WriteJob>>> = batch.into_iter().map(Some).collect();
     for group in groups {
         let group = group.into_iter().filter_map(|at| batch[at].take());
@@ -52,6 +60,33 @@ pub(crate) async fn run(writer: &mut Writer, batch: Vec<Box<dyn WriteJob>>) -> M
 fn merges_on_postgres(job: &dyn WriteJob) -> bool {
     job.merge_input()
         .is_some_and(|input| input.merges_on_postgres())
+}
+
+fn is_one_task(batch: &[Box<dyn WriteJob>]) -> bool {
+    let is_task = |input: &Arc<MergeInput>| matches!(**input, MergeInput::Add(_));
+    match batch {
+        [job] => job.merge_input().is_some_and(is_task),
+        _ => false,
+    }
+}
+
+/// Joins the ends of attempts and the first group of claims, in this order: a worker that ends an attempt claims the next task
+/// at the same time.
+fn join_claims(mut groups: Vec<Vec<usize>>, batch: &[Box<dyn WriteJob>]) -> Vec<Vec<usize>> {
+    let find = |groups: &[Vec<usize>], is_kind: fn(&MergeInput) -> bool| {
+        let is_kind = |at: &usize| batch[*at].merge_input().is_some_and(|input| is_kind(input));
+        groups
+            .iter()
+            .position(|group| group.first().is_some_and(is_kind))
+    };
+    let ends = find(&groups, |input| matches!(input, MergeInput::Complete(_)));
+    let claims = find(&groups, |input| matches!(input, MergeInput::Claim(..)));
+    if let (Some(ends), Some(claims)) = (ends, claims) {
+        let claims = std::mem::take(&mut groups[claims]);
+        groups[ends].extend(claims);
+        groups.retain(|group| !group.is_empty());
+    }
+    groups
 }
 
 /// Runs the jobs that can be merged in a transaction of SQLite. They have a result then.
@@ -93,7 +128,7 @@ fn groups(batch: &[Box<dyn WriteJob>]) -> Vec<Vec<usize>> {
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// Runs one statement of PostgreSQL for jobs of the same kind.
+/// Runs the statement of jobs of the same kind.
 async fn run_group(writer: &mut Writer, mut group: Vec<Box<dyn WriteJob>>, done: &mut MergedBatch) {
     // An operation tries again, with its own errors.
     let Ok(mut db) = writer.connect().await else {
@@ -124,7 +159,13 @@ async fn run_statement(
     let inputs = group.iter().filter_map(|job| job.merge_input().cloned());
     let inputs: Vec<Arc<MergeInput>> = inputs.collect();
     pools.set_lease_clock(db);
-    match write(db, pools.clock_skew.get(), &inputs).await {
+    let skew = pools.clock_skew.get();
+    let written = if db.is_sqlite() {
+        write_alone(db, skew, &inputs).await
+    } else {
+        write(db, skew, &inputs).await
+    };
+    match written {
         Ok(results) => {
             for (job, output) in group.iter_mut().zip(results.outputs) {
                 if let Some(output) = output {
@@ -133,13 +174,33 @@ async fn run_statement(
             }
             Ok(results.last_seq)
         }
-        Err(_) if db.is_rejected() => Err(BatchError::JobFailed),
+        Err(_) if !db.is_sqlite() && db.is_rejected() => Err(BatchError::JobFailed),
         // It is unknown whether the statement took effect: a retry could apply it twice.
         Err(error) => Err(BatchError::Transaction(error, false)),
     }
 }
 
-/// Runs the statements for writes of the same kind. `time` is what the statements have as `$1`.
+/// Runs the transaction of SQLite for a task that is added alone.
+async fn write_alone(
+    db: &mut DbConnection,
+    skew: i64,
+    inputs: &[Arc<MergeInput>],
+) -> StoreResult<MergedResults> {
+    let tasks = match inputs {
+        [input] => match &**input {
+            MergeInput::Add(tasks) => tasks.as_slice(),
+            _ => &[],
+        },
+        _ => &[],
+    };
+    match tasks {
+        [task] => add_one::add_one(db, skew, task).await,
+        _ => Ok(MergedResults::none(inputs.len())),
+    }
+}
+
+/// Runs the statements for writes of the same kind, or for ends of attempts and then claims. `time` is what the statements have
+/// as `$1`.
 async fn write(
     db: &mut DbConnection,
     time: i64,
@@ -174,9 +235,19 @@ async fn write(
     if db.is_sqlite() && claims.len() + tasks.len() == 1 {
         return Ok(MergedResults::none(1));
     }
-    db.set_quiet(!claims.is_empty());
-    if let Some(first) = claims.first() {
-        claim::claim_merged(db, time, *first, claims.len()).await
+    db.set_quiet(!claims.is_empty() && completed.is_empty());
+    if let Some((claim, machine)) = claims.first().copied() {
+        let count = claims.len();
+        let claims = SameClaims {
+            claim,
+            machine,
+            count,
+        };
+        if completed.is_empty() {
+            claim_merged::claim_merged(db, time, claims).await
+        } else {
+            claim_merged::end_and_claim_merged(db, time, &completed, claims).await
+        }
     } else if !completed.is_empty() && db.is_sqlite() {
         let mut outputs = Vec::with_capacity(completed.len());
         for attempt in completed {
@@ -188,6 +259,8 @@ async fn write(
         complete::complete_merged(db, time, &completed).await
     } else if !renewals.is_empty() {
         renew_merged::renew_merged(db, time, &renewals).await
+    } else if let [task] = tasks.as_slice() {
+        add_one::add_one(db, time, task).await
     } else {
         add_merged::add_merged(db, time, &tasks).await
     }

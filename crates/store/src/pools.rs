@@ -182,7 +182,12 @@ impl Pools {
     }
 
     fn connection(&self, connection: RawConnection) -> DbConnection {
-        DbConnection::new(connection, self.location.clone(), self.last_break.clone())
+        DbConnection::new(
+            connection,
+            self.location.clone(),
+            self.last_break.clone(),
+            self.migrations.newest(),
+        )
     }
 
     /// Closes all connections. The last one to a file writes its log back.

@@ -30,6 +30,8 @@ const SETTINGS: &[(&str, &str)] = &[
 /// Further settings of writers. The numbers of rows change faster than the statistics of the planner. So it must neither plan
 /// each time, nor sort where an index has the order, nor read a whole table to join a few rows with it.
 const WRITER_SETTINGS: &[(&str, &str)] = &[
+    // Transactions that need not wait for the disk say so.
+    ("synchronous_commit", "on"),
     ("plan_cache_mode", "force_generic_plan"),
     ("enable_seqscan", "off"),
     ("enable_sort", "off"),

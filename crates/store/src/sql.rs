@@ -30,17 +30,21 @@ impl Sql {
     }
 }
 
-/// The first part of the `WITH` clause of a statement that is its own transaction: the database's time plus `$1`, and
-/// whether the transaction waits for the disk. A program that is too old for the store finds no time, and writes nothing.
+/// The first part of the `WITH` clause of a statement that is its own transaction: the database's time plus `$1`. A program that
+/// is too old for the store finds no time, and writes nothing. Writers wait for the disk, but for a `relaxed` statement.
 macro_rules! merged_clock {
-    ($synchronous:literal) => {
+    () => {
+        $crate::sql::merged_clock!(setting "")
+    };
+    (relaxed) => {
+        $crate::sql::merged_clock!(setting ", set_config('synchronous_commit', 'off', true)")
+    };
+    (setting $setting:literal) => {
         concat!(
-            "clock AS MATERIALIZED (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) + $1 AS now, ",
-            "set_config('synchronous_commit', '",
-            $synchronous,
-            "', true) ",
-            "WHERE NOT EXISTS (SELECT 1 FROM counter WHERE name = 'oldest_program' ",
-            "AND value > CAST(current_setting('windlass.schema_version') AS BIGINT)))"
+            "clock AS MATERIALIZED (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) + $1 AS now",
+            $setting,
+            " FROM counter WHERE name = 'oldest_program' ",
+            "AND value <= CAST(current_setting('windlass.schema_version') AS BIGINT))"
         )
     };
 }
@@ -59,7 +63,7 @@ macro_rules! merged_sql {
             sqlite: $sqlite,
             postgres: concat!(
                 "WITH ",
-                $crate::sql::merged_clock!("on"),
+                $crate::sql::merged_clock!(),
                 ", ",
                 $($parts,)+
                 ", numbered AS (UPDATE counter SET value = value + (SELECT count(*) FROM changed) ",

@@ -76,6 +76,12 @@ impl Writer {
         }
     }
 
+    /// Returns `true` if a statement that is its own transaction waits for the disk.
+    pub(crate) fn waits_for_disk(&self) -> bool {
+        let connection = self.connection.as_ref();
+        connection.is_some_and(|(db, _)| db.waits_for_disk())
+    }
+
     /// Returns the connection of this queue, or a new one if it was closed.
     pub(crate) async fn connect(&mut self) -> Result<DbConnection, BatchError> {
         if let Some((mut db, used)) = self.connection.take() {

@@ -64,6 +64,7 @@ use messages::MessageCursor;
 use trace::AttemptTrace;
 
 use crate::Runner;
+use crate::pool::PoolPermit;
 
 /// State shared by the parts of an attempt.
 pub(crate) struct AttemptContext<'a> {
@@ -86,6 +87,8 @@ pub(crate) struct AttemptContext<'a> {
     files: Mutex<Vec<String>>,
     /// Messages of people to the agent.
     messages: MessageCursor,
+    /// The slot in the pool of a worker, until the work is completed.
+    slot: Mutex<Option<PoolPermit>>,
 }
 
 /// The outcome of work that reached its end.

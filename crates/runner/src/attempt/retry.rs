@@ -5,6 +5,9 @@ use std::time::Duration;
 use windlass_core::{Backoff, Clock};
 use windlass_tasks::{StoreError, StoreFuture, StoreResult};
 
+use super::AttemptContext;
+use super::lease::Lease;
+
 /// Maximum number of attempts per operation.
 const MAX_ATTEMPTS: u32 = 6;
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_millis(3200));
@@ -26,6 +29,37 @@ pub(crate) async fn retry_transient<'a, T>(
                 retries += 1;
             }
             result => return result,
+        }
+    }
+}
+
+impl AttemptContext<'_> {
+    /// Retries a store operation while the lease is certainly held.
+    pub(super) async fn retry_while_leased<'s, T>(
+        &self,
+        lease: &Lease<'_>,
+        operation: impl Fn() -> StoreFuture<'s, T>,
+    ) -> StoreResult<T> {
+        let clock = &self.runner.clock;
+        let mut retries = 0;
+        loop {
+            let result = tokio::select! {
+                biased;
+                result = operation() => result,
+                () = clock.sleep(lease.remaining()) => Err(StoreError::Timeout {
+                    what: "finishing the attempt",
+                    after: self.runner.settings.safe_lease(),
+                }),
+            };
+            match result {
+                Err(error) if is_transient(&error) && !lease.remaining().is_zero() => {
+                    clock
+                        .sleep(backoff(&**clock, retries).min(lease.remaining()))
+                        .await;
+                    retries += 1;
+                }
+                result => return result,
+            }
         }
     }
 }

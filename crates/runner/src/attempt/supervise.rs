@@ -18,9 +18,9 @@ use super::conflict::merge_question;
 use super::keep::while_renewing;
 use super::lease::{Lease, LeaseLoss};
 use super::log::AttemptLog;
-use super::retry::{backoff, is_transient};
 use super::trace::{AttemptTrace, attempt_span};
 use super::{AttemptContext, AttemptError, FinishedWork, steps};
+use crate::pool::PoolPermit;
 use crate::runner::{ClaimedTask, StopSignals};
 use crate::settings::KEEP_GRACE;
 use crate::{ResultStatus, Runner, TaskResult};
@@ -56,13 +56,26 @@ impl AttemptEnd {
     }
 }
 
-/// Runs an attempt at a claimed task to its end. Each line of the log has its ids.
-pub(crate) async fn run(runner: &Runner, claimed: ClaimedTask, signals: StopSignals) -> TaskResult {
+/// Runs an attempt at a claimed task to its end. Each line of the log has its ids. The slot is free for the next task as soon as
+/// the work is completed: a worker then claims that task while it stores the end of this one, with one wait for the disk.
+pub(crate) async fn run(
+    runner: &Runner,
+    claimed: ClaimedTask,
+    signals: StopSignals,
+    slot: Option<PoolPermit>,
+) -> TaskResult {
     let span = attempt_span(runner, claimed.claimed.attempt);
-    run_to_end(runner, claimed, signals).instrument(span).await
+    run_to_end(runner, claimed, signals, slot)
+        .instrument(span)
+        .await
 }
 
-async fn run_to_end(runner: &Runner, claimed: ClaimedTask, signals: StopSignals) -> TaskResult {
+async fn run_to_end(
+    runner: &Runner,
+    claimed: ClaimedTask,
+    signals: StopSignals,
+    slot: Option<PoolPermit>,
+) -> TaskResult {
     let (log, log_writer) = AttemptLog::new();
     let at = claimed.claimed.attempt;
     let mut attempt = AttemptContext {
@@ -78,6 +91,7 @@ async fn run_to_end(runner: &Runner, claimed: ClaimedTask, signals: StopSignals)
         maybe_published: AtomicBool::new(false),
         files: Mutex::default(),
         messages: Default::default(),
+        slot: Mutex::new(slot),
     };
     let lease = Lease::new(runner, at, claimed.since, attempt.task.updated_at);
     attempt.broadcast_status(TaskStatus::InProgress);
@@ -292,6 +306,9 @@ impl AttemptContext<'_> {
     async fn finish(&self, lease: &Lease<'_>, outcome: &Outcome) -> Result<(), StoreError> {
         let store = &self.runner.store;
         let usage = self.budget.usage();
+        if matches!(outcome, Outcome::Completed { .. }) {
+            drop(self.slot.lock().take());
+        }
         let finish = || store.finish(self.at, outcome.clone(), usage.clone());
         match self.retry_while_leased(lease, finish).await {
             Ok(task) => {
@@ -308,35 +325,6 @@ impl AttemptContext<'_> {
                 }
                 _ => Err(error),
             },
-        }
-    }
-
-    /// Retries a store operation while the lease is certainly held.
-    async fn retry_while_leased<'s, T>(
-        &self,
-        lease: &Lease<'_>,
-        operation: impl Fn() -> windlass_tasks::StoreFuture<'s, T>,
-    ) -> Result<T, StoreError> {
-        let clock = &self.runner.clock;
-        let mut retries = 0;
-        loop {
-            let result = tokio::select! {
-                biased;
-                result = operation() => result,
-                () = clock.sleep(lease.remaining()) => Err(StoreError::Timeout {
-                    what: "finishing the attempt",
-                    after: self.runner.settings.safe_lease(),
-                }),
-            };
-            match result {
-                Err(error) if is_transient(&error) && !lease.remaining().is_zero() => {
-                    clock
-                        .sleep(backoff(&**clock, retries).min(lease.remaining()))
-                        .await;
-                    retries += 1;
-                }
-                result => return result,
-            }
         }
     }
 

@@ -10,7 +10,8 @@ use windlass_runner::{
     AgentPoolManager, Error, ResultStatus, RunnerSettings, Worker, WorkerReport,
 };
 use windlass_tasks::{
-    NewTask, NewWorker, ProjectId, RegisteredWorker, TaskStatus, WorkerState, Workers,
+    Broadcast, EventFilter, EventLog as _, NewTask, NewWorker, ProjectId, RegisteredWorker, Task,
+    TaskStatus, WorkerState, Workers,
 };
 
 use super::sim::agent::Action;
@@ -94,6 +95,38 @@ async fn drained_worker_finishes_its_task_and_claims_no_other() {
     }
     stop.cancel();
     assert!(!next.await.unwrap().unwrap().drained);
+}
+
+/// A store can write both at once.
+#[tokio::test(start_paused = true)]
+async fn next_task_is_claimed_while_the_end_of_the_last_one_is_stored() {
+    // No call without a fault takes longer until the store does it.
+    const CALL_MS: u64 = 20;
+    let harness = Harness::with_actions(&[Action::Write(GOOD)]);
+    let tasks = ["one", "two", "three"].map(|title| harness.add_task(title));
+    let worker = Worker {
+        pool: AgentPoolManager::new(1),
+        once: true,
+        ..Worker::new(Arc::new(harness.runner(RunnerSettings::default())))
+    };
+    let report = worker.run(CancellationToken::new()).await.unwrap();
+    assert_eq!(report.results.len(), tasks.len(), "{report:?}");
+    let events = harness.store.events(EventFilter::default()).await.unwrap();
+    let time_of = |task: &Task, wanted: TaskStatus| {
+        let at = events.iter().find_map(|event| match event.message {
+            Broadcast::TaskStatus {
+                task_id, status, ..
+            } if (task_id, status) == (task.id, wanted) => Some(event.at.0),
+            _ => None,
+        });
+        at.unwrap()
+    };
+    for pair in tasks.windows(2) {
+        let ended = time_of(&pair[0], TaskStatus::Completed);
+        let claimed = time_of(&pair[1], TaskStatus::InProgress);
+        let waited = claimed.saturating_sub(ended);
+        assert!(waited <= CALL_MS, "{waited} ms after {}", pair[0].title);
+    }
 }
 
 #[tokio::test(start_paused = true)]

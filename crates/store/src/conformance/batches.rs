@@ -5,10 +5,16 @@ use std::collections::BTreeSet;
 use futures::future::join_all;
 use windlass_core::Usage;
 use windlass_tasks::{
-    Broadcast, Claimed, EventFilter, NewTask, Outcome, StoreError, TaskId, TaskStatus, WorkerKind,
+    Broadcast, Claim, Claimed, Dependency, EventFilter, IssueId, NewIssue, NewTask, Outcome,
+    ProjectId, StoreError, Task, TaskId, TaskStatus, WorkerKind,
 };
 
-use super::{CaseFailure, CaseResult, StoreUnderTest, add, any, check, project, same};
+use super::lifecycle::proof;
+use super::promises::assert_superseded;
+use super::{
+    CaseFailure, CaseResult, StoreUnderTest, add, any, check, completed, failed, finish, project,
+    same,
+};
 
 const WRITES: usize = 40;
 
@@ -70,6 +76,222 @@ pub(super) async fn waiting_writes_each_get_their_own_result(on: StoreUnderTest)
         check_events(&on, ended.id, ended.kind).await?;
     }
     Ok(())
+}
+
+/// Returns a task that has everything that a task without dependencies may have, but for labels.
+fn full_task(project: ProjectId, issue: IssueId) -> NewTask {
+    NewTask {
+        issue_id: Some(issue),
+        description: "with 'quotes', \"quotes\", $1 and \\ in it".to_owned(),
+        priority: 4,
+        workflow_step: 15,
+        kind: WorkerKind::Test,
+        agent: Some("codex".to_owned()),
+        idempotency_key: Some("a key".to_owned()),
+        max_attempts: 7,
+        tests: vec!["sells \0 tea".to_owned(), "brews".to_owned()],
+        edits_tests: true,
+        land: true,
+        target: Some("release".to_owned()),
+        merges: true,
+        ..NewTask::new(project, "sell tea")
+    }
+}
+
+/// Nobody else writes, so a store may take a shorter way.
+pub(super) async fn task_that_is_added_alone_is_returned_as_it_is_read(
+    on: StoreUnderTest,
+) -> CaseResult {
+    let project = project(&on.store).await?.id;
+    let issue = NewIssue {
+        project_id: project,
+        title: "open a shop".to_owned(),
+        description: String::new(),
+    };
+    let issue = on.store.add_issue(issue).await?.id;
+    let first = NewTask {
+        issue_id: Some(issue),
+        ..NewTask::new(project, "the store knows the project and the issue")
+    };
+    let mut last = add(&on.store, first).await?.id;
+    let full = full_task(project, issue);
+    let plain = NewTask::new(project, "buy tea");
+    for new in [full.clone(), plain] {
+        let added = on.store.enqueue(vec![new.clone()]).await?;
+        check!(added[0].fresh, "{added:?}");
+        let task = &added[0].task;
+        check!(task.id > last, "{} after {last}", task.id);
+        last = task.id;
+        same!((&task.title, task.attempt), (&new.title, 0));
+        same!(task.status, TaskStatus::Pending);
+        same!((&task.tests, &task.target), (&new.tests, &new.target));
+        same!(&on.other.task(task.id).await?, task);
+        let filter = EventFilter {
+            task_id: Some(task.id),
+            ..EventFilter::default()
+        };
+        let events = on.other.events(filter).await?;
+        same!(events.len(), 1);
+        same!(events[0].at, task.created_at);
+        same!(
+            events[0].message,
+            Broadcast::TaskStatus {
+                project_id: project,
+                task_id: task.id,
+                status: TaskStatus::Pending,
+                agent_id: "worker".to_owned(),
+            }
+        );
+    }
+    // The same request again, and another one with the same key.
+    let again = on.store.enqueue(vec![full.clone()]).await?;
+    check!(!again[0].fresh && again[0].task.id < last, "{again:?}");
+    let other = NewTask {
+        title: "sell coffee".to_owned(),
+        ..full
+    };
+    let conflict = on.store.enqueue(vec![other]).await;
+    check!(
+        matches!(conflict, Err(StoreError::IdempotencyConflict { .. })),
+        "{conflict:?}"
+    );
+    same!(on.other.events(EventFilter::default()).await?.len(), 3);
+    Ok(())
+}
+
+/// How many attempts end, and how many tasks are claimed, together.
+const EACH: usize = 6;
+
+/// Ends attempts, the even ones with a proof, and claims as many tasks at the same time. Returns the completed tasks.
+async fn end_and_claim(
+    on: &StoreUnderTest,
+    running: &mut Vec<Claimed>,
+    claim: &Claim,
+) -> Result<Vec<Task>, CaseFailure> {
+    let output = |one: &Claimed| format!("output of {}", one.task.title);
+    let ends = running.iter().enumerate().map(|(at, one)| {
+        let outcome = Outcome::Completed {
+            proof: at.is_multiple_of(2).then(|| Box::new(proof())),
+            branch: Some(format!("branch of {}", one.task.title)),
+            output: output(one),
+        };
+        on.store.finish(one.attempt, outcome, Usage::default())
+    });
+    let claims = (0..EACH).map(|_| on.store.claim(claim.clone()));
+    let (ends, claims) = futures::future::join(join_all(ends), join_all(claims)).await;
+    let mut ended = Vec::new();
+    for (one, task) in running.iter().zip(ends) {
+        let task = task?;
+        same!((task.id, task.status), (one.task.id, TaskStatus::Completed));
+        same!(task.output, Some(output(one)), "that of another attempt");
+        ended.push(task);
+    }
+    running.clear();
+    for claimed in claims {
+        running.extend(claimed?);
+    }
+    same!(running.len(), EACH);
+    running.sort_by_key(|claimed| claimed.task.id);
+    for Claimed { task, attempt } in running {
+        same!((task.status, task.attempt), (TaskStatus::InProgress, 1));
+        same!((attempt.task, attempt.number), (task.id, 1));
+        same!(&on.other.task(task.id).await?, task);
+    }
+    Ok(ended)
+}
+
+/// Checks what the store has of completed tasks.
+async fn check_ended(on: &StoreUnderTest, ended: &[Task]) -> CaseResult {
+    for (at, task) in ended.iter().enumerate() {
+        same!(&on.other.task(task.id).await?, task);
+        check_events(on, task.id, task.kind).await?;
+        let attempts = on.other.attempts(task.id).await?;
+        same!(attempts.len(), 1);
+        check!(attempts[0].ended_at == task.completed_at, "{attempts:?}");
+        let has_proof = (at % EACH).is_multiple_of(2);
+        same!(on.other.proof(task.id).await?, has_proof.then(proof));
+    }
+    let unique: BTreeSet<TaskId> = ended.iter().map(|task| task.id).collect();
+    same!(unique.len(), ended.len(), "a task was claimed twice");
+    let events = on.other.events(EventFilter::default()).await?;
+    let seqs: Vec<u64> = events.iter().map(|event| event.seq).collect();
+    let expected: Vec<u64> = (1..).take(seqs.len()).collect();
+    same!(seqs, expected, "events are missing");
+    Ok(())
+}
+
+/// A worker that ends an attempt claims the next task at the same time.
+pub(super) async fn ends_and_claims_that_wait_together_each_get_their_own_result(
+    on: StoreUnderTest,
+) -> CaseResult {
+    let project = project(&on.store).await?.id;
+    let mut running: Vec<Claimed> = Vec::new();
+    for at in 0..EACH {
+        add(&on.store, new_task(project, at)).await?;
+        running.extend(on.store.claim(any("a worker")).await?);
+    }
+    let dependent = NewTask {
+        dependencies: vec![Dependency::Task(running[0].task.id)],
+        priority: 4,
+        ..NewTask::new(project, "waits for the first one")
+    };
+    let dependent = add(&on.store, dependent).await?;
+    let mut ended: Vec<Task> = Vec::new();
+    let mut number = EACH;
+    for labels in [vec![], vec!["gpu".to_owned()]] {
+        for project_id in [None, Some(project)] {
+            for at in 0..EACH {
+                let needs = labels.iter().filter(|_| at.is_multiple_of(2));
+                let new = NewTask {
+                    needs: needs.cloned().collect(),
+                    ..new_task(project, number)
+                };
+                add(&on.store, new).await?;
+                number += 1;
+            }
+            let claim = Claim {
+                project_id,
+                labels: labels.clone(),
+                ..any("a worker")
+            };
+            ended.extend(end_and_claim(&on, &mut running, &claim).await?);
+        }
+    }
+    check_ended(&on, &ended).await?;
+    let dependent = on.other.task(dependent.id).await?;
+    same!(
+        (dependent.status, dependent.attempt),
+        (TaskStatus::Pending, 0)
+    );
+    check_late_ends(&on, &running[0], &running[1]).await
+}
+
+/// Checks ends that come too late or again, with a claim beside them.
+async fn check_late_ends(on: &StoreUnderTest, late: &Claimed, twice: &Claimed) -> CaseResult {
+    // An attempt that was superseded changes nothing, and the claim is granted.
+    finish(&on.store, late, failed(true)).await?;
+    let claim = Claim {
+        labels: vec!["gpu".to_owned()],
+        ..any("a worker")
+    };
+    let end = on.store.finish(late.attempt, completed(), Usage::default());
+    let (end, claimed) = futures::future::join(end, on.store.claim(claim)).await;
+    assert_superseded(end)?;
+    check!(claimed?.is_some(), "nothing was claimed");
+
+    // A worker that repeats its end gets the same result, and the task is completed once.
+    add(
+        &on.store,
+        NewTask::new(late.task.project_id, "for the claim"),
+    )
+    .await?;
+    let ends = (0..EACH).map(|_| finish(&on.store, twice, completed()));
+    let (ends, claimed) = futures::future::join(join_all(ends), on.store.claim(any("w"))).await;
+    for end in ends {
+        same!(end?.id, twice.task.id);
+    }
+    check!(claimed?.is_some(), "nothing was claimed");
+    check_events(on, twice.task.id, twice.task.kind).await
 }
 
 /// Checks that a task was broadcast as added, claimed and completed, in this order.

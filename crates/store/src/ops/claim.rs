@@ -5,9 +5,8 @@ use std::time::Duration;
 use windlass_tasks::{AttemptRef, Claim, Claimed, StoreResult, TaskStatus};
 
 use crate::connection::DbConnection;
-use crate::events::{WORKER_OF_KIND, status, status_parts};
-use crate::merge::{MergeOutput, MergedResults};
-use crate::sql::{Arg, Row, Sql, args, json, merged_sql, or_zero};
+use crate::events::status;
+use crate::sql::{Arg, Row, Sql, args, json, or_zero};
 use crate::task_row::{self, columns};
 
 /// Workers of a paused project claim only a task that they name. The row of project 0 pauses all.
@@ -21,7 +20,7 @@ macro_rules! not_paused {
 /// dependencies. `$kinds` is the text of the kinds. Tasks that another transaction is claiming are skipped. SQLite knows no
 /// numbers of rows and would rather sort all tasks with the status than read an index in order, so `$task` names the index.
 macro_rules! next_ids {
-    ($columns:literal, $task:literal, $waiting:literal, $kinds:literal, $limit:literal, $($only:expr),+) => {
+    ($columns:expr, $task:literal, $waiting:literal, $kinds:literal, $limit:literal, $($only:expr),+) => {
         concat!(
             "SELECT ", $columns, " FROM ", $task, " WHERE status = 'pending' AND ", $waiting, " AND paused = 0 ",
             "AND (", $kinds, " = '' OR ", $kinds, " LIKE '%,' || kind || ',%') ",
@@ -33,7 +32,7 @@ macro_rules! next_ids {
 
 /// Selects the next tasks that need no label. Others are not in the index that this uses.
 macro_rules! next_plain {
-    ($columns:literal, $task:literal, $kinds:literal, $limit:literal, $lock:literal, $($only:expr),+) => {
+    ($columns:expr, $task:literal, $kinds:literal, $limit:literal, $lock:literal, $($only:expr),+) => {
         concat!(
             next_ids!($columns, $task, "waiting = 0 AND labels = '[]'", $kinds, $limit, $($only),+),
             $lock
@@ -41,15 +40,16 @@ macro_rules! next_plain {
     };
 }
 
-/// Selects the next tasks, whether they need labels of the worker or none.
+/// Selects the next tasks, whether they need labels of the worker or none. `$inner` are columns of the task, from which `$columns`
+/// are computed.
 macro_rules! next_labelled {
-    ($plain:literal, $labelled:literal, $kinds:literal, $limit:literal, $lock:literal, $has_labels:expr, $($only:expr),+) => {
+    ($columns:expr, $inner:literal, $plain:literal, $labelled:literal, $kinds:literal, $limit:literal, $lock:literal, $has_labels:expr, $($only:expr),+) => {
         concat!(
-            "SELECT id FROM (SELECT * FROM (",
-            next_plain!("id, priority, workflow_step", $plain, $kinds, $limit, $lock, $($only),+),
+            "SELECT ", $columns, " FROM (SELECT * FROM (",
+            next_plain!($inner, $plain, $kinds, $limit, $lock, $($only),+),
             ") AS plain UNION ALL SELECT * FROM (",
             next_ids!(
-                "id, priority, workflow_step",
+                $inner,
                 $labelled,
                 "waiting IN (0, 1048576) AND labels <> '[]'", $kinds, $limit, "AND ", $has_labels, $($only),+
             ),
@@ -137,6 +137,11 @@ macro_rules! has_labels_postgres {
     };
 }
 
+pub(super) use {
+    has_labels_postgres, has_labels_sqlite, next_ids, next_labelled, next_plain, not_paused,
+    reachable_from, start, suits, suits_postgres, suits_sqlite,
+};
+
 macro_rules! next {
     (sqlite $sqlite:expr; postgres $postgres:expr) => {
         Sql {
@@ -169,11 +174,11 @@ macro_rules! next {
     (labelled $index:literal, $labels:literal, $only:expr) => {
         next!(
             sqlite next_labelled!(
-                $index, "task INDEXED BY task_next_labels", "$3", "1", "", has_labels_sqlite!($labels),
+                "id", "id, priority, workflow_step", $index, "task INDEXED BY task_next_labels", "$3", "1", "", has_labels_sqlite!($labels),
                 not_paused!(), suits_sqlite!("$6", "$7"), $only
             );
             postgres next_labelled!(
-                "task", "task", "$3", "1", " FOR NO KEY UPDATE SKIP LOCKED", has_labels_postgres!($labels),
+                "id", "id, priority, workflow_step", "task", "task", "$3", "1", " FOR NO KEY UPDATE SKIP LOCKED", has_labels_postgres!($labels),
                 not_paused!(), suits_postgres!("$6", "$7"), $only
             )
         )
@@ -190,56 +195,6 @@ const CLAIM_LABELLED: Sql =
 const CLAIM_LABELLED_IN_PROJECT: Sql =
     next!(labelled "task INDEXED BY task_next_of_project", "$9", "AND project_id = $8");
 
-/// Claims several tasks.
-macro_rules! next_merged {
-    (plain $index:literal, $only:expr) => {
-        next_merged!(
-            sqlite next_plain!(
-                "id", $index, "$7", "$10", "", not_paused!(), suits_sqlite!("$11", "$12"), $only
-            );
-            postgres next_plain!(
-                "id", "task", "$7", "$10", " FOR NO KEY UPDATE SKIP LOCKED",
-                not_paused!(), suits_postgres!("$11", "$12"), $only
-            )
-        )
-    };
-    (labelled $index:literal, $labels:literal, $only:expr) => {
-        next_merged!(
-            sqlite next_labelled!(
-                $index, "task INDEXED BY task_next_labels", "$7", "$10", "", has_labels_sqlite!($labels),
-                not_paused!(), suits_sqlite!("$11", "$12"), $only
-            );
-            postgres next_labelled!(
-                "task", "task", "$7", "$10", " FOR NO KEY UPDATE SKIP LOCKED", has_labels_postgres!($labels),
-                not_paused!(), suits_postgres!("$11", "$12"), $only
-            )
-        )
-    };
-    (sqlite $sqlite:expr; postgres $picked:expr) => {
-        merged_sql!(
-            sqlite concat!(
-                start!("$1", "$5", "$6", "$8"), "WHERE id IN (", $sqlite, ") RETURNING ", columns!()
-            );
-            notify "value || ' quiet'";
-            "picked AS MATERIALIZED (",
-            $picked,
-            "), changed AS (",
-            start!("clock.now", "$5", "$6", "$8"),
-            "FROM picked, clock WHERE task.id = picked.id RETURNING task.*), ",
-            "opened AS (INSERT INTO attempt (task_id, number, worker, started_at) ",
-            "SELECT id, attempt, $9, clock.now FROM changed, clock)"
-        )
-    };
-}
-
-const MERGED_ANY: Sql = next_merged!(plain "task INDEXED BY task_next", reachable_from!("$13"));
-const MERGED_IN_PROJECT: Sql =
-    next_merged!(plain "task INDEXED BY task_next_of_project", "AND project_id = $13");
-const MERGED_LABELLED: Sql =
-    next_merged!(labelled "task INDEXED BY task_next", "$14", reachable_from!("$13"));
-const MERGED_LABELLED_IN_PROJECT: Sql =
-    next_merged!(labelled "task INDEXED BY task_next_of_project", "$14", "AND project_id = $13");
-
 /// What a task that needs labels has in `waiting` in addition to its unmet dependencies. The statements have it as a literal.
 pub(crate) const WAITS_FOR_LABELS: i64 = 1_048_576;
 
@@ -254,7 +209,7 @@ pub(crate) fn millis(lease: Duration) -> i64 {
 }
 
 /// Returns the kinds as the statements compare them.
-fn kinds_text(claim: &Claim) -> String {
+pub(super) fn kinds_text(claim: &Claim) -> String {
     let kinds: Vec<&str> = claim.kinds.iter().map(|kind| kind.as_str()).collect();
     if kinds.is_empty() {
         String::new()
@@ -265,7 +220,7 @@ fn kinds_text(claim: &Claim) -> String {
 
 /// Returns the arguments of `suits!`, the project or the machine, and the labels. A project that the worker names is one that
 /// it can reach.
-fn suits_args(claim: &Claim, machine: &str) -> StoreResult<Vec<Arg>> {
+pub(super) fn suits_args(claim: &Claim, machine: &str) -> StoreResult<Vec<Arg>> {
     let agents = match claim.agents.as_deref() {
         None => "[]".to_owned(),
         // No task names an empty agent.
@@ -321,7 +276,7 @@ pub(crate) async fn claim(
     Ok(Some(claimed))
 }
 
-fn claimed(row: &Row) -> StoreResult<Claimed> {
+pub(super) fn claimed(row: &Row) -> StoreResult<Claimed> {
     let task = task_row::from_row(row)?.task;
     let attempt = AttemptRef {
         task: task.id,
@@ -330,49 +285,12 @@ fn claimed(row: &Row) -> StoreResult<Claimed> {
     Ok(Claimed { task, attempt })
 }
 
-/// Claims up to `count` tasks in one statement, for callers with the same claim, which names no task.
-pub(crate) async fn claim_merged(
-    db: &mut DbConnection,
-    time: i64,
-    (claim, machine): (&Claim, &str),
-    count: usize,
-) -> StoreResult<MergedResults> {
-    let [before, between, after] = status_parts(TaskStatus::InProgress, WORKER_OF_KIND)?;
-    let lease = millis(claim.lease);
-    let lease_time = db.lease_time();
-    let until = lease_time.now + lease;
-    let mut values = args![time, before, between, after, lease, until];
-    let limit = u32::try_from(count).unwrap_or(u32::MAX);
-    values.extend(args![
-        kinds_text(claim),
-        lease_time.clock,
-        claim.worker.as_str(),
-        limit
-    ]);
-    values.extend(suits_args(claim, machine)?);
-    let next = match (claim.project_id.is_some(), claim.labels.is_empty()) {
-        (false, true) => MERGED_ANY,
-        (true, true) => MERGED_IN_PROJECT,
-        (false, false) => MERGED_LABELLED,
-        (true, false) => MERGED_LABELLED_IN_PROJECT,
-    };
-    let rows = db.fetch_returning(next, values).await?;
-    let found = rows.iter().map(claimed);
-    let mut found: Vec<Claimed> = found.collect::<StoreResult<_>>()?;
-    found.sort_by_key(|Claimed { task, .. }| (task.priority, task.workflow_step, task.id));
-    if db.is_sqlite() {
-        started(db, &found, &claim.worker).await?;
-    }
-    let found = found
-        .into_iter()
-        .map(|claimed| Some(MergeOutput::Claimed(Some(claimed))));
-    let mut outputs: Vec<Option<MergeOutput>> = found.collect();
-    outputs.resize_with(count, || Some(MergeOutput::Claimed(None)));
-    MergedResults::new(outputs, &rows)
-}
-
 /// Records the attempts of claimed tasks.
-async fn started(db: &mut DbConnection, claimed: &[Claimed], worker: &str) -> StoreResult<()> {
+pub(super) async fn started(
+    db: &mut DbConnection,
+    claimed: &[Claimed],
+    worker: &str,
+) -> StoreResult<()> {
     const INSERT: Sql = Sql {
         sqlite: "INSERT INTO attempt (task_id, number, worker, started_at) \
                  SELECT value ->> 0, value ->> 1, $2, $3 FROM json_each($1)",

@@ -59,11 +59,68 @@ struct CompletedRow<'a> {
     base: Option<&'a str>,
 }
 
-/// Completes attempts that still hold their task. Left to `finish` are tasks that others depend on, candidates and
-/// their tasks, tasks with the usage of earlier attempts, and tasks that another transaction is changing.
+/// The parts of a `WITH` clause that complete the attempts in `$input`, but for the rows of the tasks. Left to `finish` are
+/// tasks that others depend on, candidates and their tasks, tasks with the usage of earlier attempts, and tasks that another
+/// transaction is changing. `held` has the rest: what the task keeps, and what the end gives it.
 ///
 /// What decides this are columns of the task: PostgreSQL checks them again on the newest version of the row when it
 /// locks it, while it reads all other rows as they were when the statement began.
+macro_rules! completing {
+    ($input:literal) => {
+        concat!(
+            "done AS MATERIALIZED (SELECT * FROM json_to_recordset(CAST(", $input, " AS JSON)) AS done (task_id BIGINT, ",
+            "number BIGINT, output TEXT, branch TEXT, unverified BIGINT, needs_review BIGINT, usage TEXT, total TEXT, proof TEXT, ",
+            "published TEXT, base TEXT)), ",
+            "held AS MATERIALIZED (SELECT task.id, task.project_id, task.kind, task.attempt, task.tries, task.lease_ms, ",
+            "task.lease_clock, task.lease_beat, task.lease_at, done.output, done.branch, done.unverified, done.needs_review, ",
+            "done.usage, done.total, done.proof, done.published, done.base, clock.now ",
+            "FROM clock, done JOIN task ON task.id = done.task_id AND task.attempt = done.number ",
+            "JOIN attempt ON attempt.task_id = done.task_id AND attempt.number = done.number ",
+            "WHERE task.status = 'in_progress' AND task.depended_on = 0 AND task.best_of IS NULL ",
+            "AND task.candidate_of IS NULL AND task.usage = '' AND (done.base IS NOT NULL OR attempt.base_parts = '[]') ",
+            "FOR NO KEY UPDATE OF task SKIP LOCKED), ",
+            "ended AS (UPDATE attempt SET ended = 'completed', ended_at = held.now, usage = held.usage, error = NULL, ",
+            "published = coalesce(held.published, attempt.change_commit), base = coalesce(held.base, attempt.base), ",
+            "base_parts = '[]' FROM held WHERE attempt.task_id = held.id AND attempt.number = held.attempt), ",
+            "kept AS (INSERT INTO earlier_proof (task_id, attempt, body) SELECT proof.task_id, proof.attempt, proof.body ",
+            "FROM held JOIN proof ON proof.task_id = held.id ",
+            "WHERE held.proof IS NOT NULL AND proof.attempt <> held.attempt ON CONFLICT (task_id, attempt) DO NOTHING), ",
+            "proved AS (INSERT INTO proof (task_id, attempt, body) SELECT held.id, held.attempt, held.proof ",
+            "FROM held WHERE held.proof IS NOT NULL ",
+            "ON CONFLICT (task_id) DO UPDATE SET attempt = excluded.attempt, body = excluded.body), ",
+            "withdrawn AS (UPDATE approval SET decided_at = held.now FROM held ",
+            "WHERE approval.task_id = held.id AND approval.decided_at IS NULL)"
+        )
+    };
+}
+pub(super) use completing;
+
+/// Returns the completed attempts as the statements read them, each once, or `None` for attempts that need an operation.
+pub(super) fn input(attempts: &[&CompletedAttempt]) -> StoreResult<Option<String>> {
+    let mut input = Vec::with_capacity(attempts.len());
+    for (at, end) in attempts.iter().enumerate() {
+        let is_repeated = attempts[..at]
+            .iter()
+            .any(|earlier| earlier.attempt == end.attempt);
+        if !is_repeated {
+            input.extend(end.row()?);
+        }
+    }
+    json_rows(&input)
+}
+
+/// Returns the result of each attempt.
+pub(super) fn outputs<'a>(
+    attempts: &'a [&CompletedAttempt],
+    tasks: &'a [Task],
+) -> impl Iterator<Item = Option<MergeOutput>> + 'a {
+    attempts.iter().map(|one| {
+        let task = tasks.iter().find(|task| task.id == one.attempt.task)?;
+        Some(MergeOutput::Completed(task.clone()))
+    })
+}
+
+/// Completes attempts that still hold their task.
 pub(crate) async fn complete_merged(
     db: &mut DbConnection,
     time: i64,
@@ -71,35 +128,13 @@ pub(crate) async fn complete_merged(
 ) -> StoreResult<MergedResults> {
     const COMPLETE: Sql = merged_sql!(
         sqlite "";
-        "done AS MATERIALIZED (SELECT * FROM json_to_recordset(CAST($5 AS JSON)) AS done (task_id BIGINT, number BIGINT, ",
-        "output TEXT, branch TEXT, unverified BIGINT, needs_review BIGINT, usage TEXT, total TEXT, proof TEXT, published TEXT, base TEXT)), ",
-        "held AS MATERIALIZED (SELECT task.id FROM done JOIN task ON task.id = done.task_id AND task.attempt = done.number ",
-        "JOIN attempt ON attempt.task_id = done.task_id AND attempt.number = done.number ",
-        "WHERE task.status = 'in_progress' AND task.depended_on = 0 AND task.best_of IS NULL ",
-        "AND task.candidate_of IS NULL AND task.usage = '' AND (done.base IS NOT NULL OR attempt.base_parts = '[]') ",
-        "FOR NO KEY UPDATE OF task SKIP LOCKED), ",
-        "ended AS (UPDATE attempt SET ended = 'completed', ended_at = clock.now, usage = done.usage, error = NULL, ",
-        "published = coalesce(done.published, attempt.change_commit), base = coalesce(done.base, attempt.base), base_parts = '[]' ",
-        "FROM held JOIN done ON done.task_id = held.id, clock ",
-        "WHERE attempt.task_id = done.task_id AND attempt.number = done.number), ",
-        "kept AS (INSERT INTO earlier_proof (task_id, attempt, body) SELECT proof.task_id, proof.attempt, proof.body ",
-        "FROM held JOIN done ON done.task_id = held.id JOIN proof ON proof.task_id = held.id ",
-        "WHERE done.proof IS NOT NULL AND proof.attempt <> done.number ON CONFLICT (task_id, attempt) DO NOTHING), ",
-        "proved AS (INSERT INTO proof (task_id, attempt, body) SELECT done.task_id, done.number, done.proof ",
-        "FROM held JOIN done ON done.task_id = held.id WHERE done.proof IS NOT NULL ",
-        "ON CONFLICT (task_id) DO UPDATE SET attempt = excluded.attempt, body = excluded.body), ",
-        "withdrawn AS (UPDATE approval SET decided_at = clock.now FROM held, clock ",
-        "WHERE approval.task_id = held.id AND approval.decided_at IS NULL), ",
-        "changed AS (UPDATE task SET status = 'completed', output = done.output, branch = done.branch, ",
-        "unverified = done.unverified, needs_review = done.needs_review, usage = done.total, review = NULL, outdated = 0, ",
-        "cancel_requested = 0, lease_until = 0, updated_at = clock.now, completed_at = clock.now ",
-        "FROM held JOIN done ON done.task_id = held.id, clock WHERE task.id = held.id RETURNING task.*)"
+        completing!("$5"),
+        ", changed AS (UPDATE task SET status = 'completed', output = held.output, branch = held.branch, ",
+        "unverified = held.unverified, needs_review = held.needs_review, usage = held.total, review = NULL, outdated = 0, ",
+        "cancel_requested = 0, lease_until = 0, updated_at = held.now, completed_at = held.now ",
+        "FROM held WHERE task.id = held.id RETURNING task.*)"
     );
-    let mut input = Vec::with_capacity(attempts.len());
-    for attempt in attempts {
-        input.extend(attempt.row()?);
-    }
-    let Some(input) = json_rows(&input)? else {
+    let Some(input) = input(attempts)? else {
         return Ok(MergedResults::none(attempts.len()));
     };
     let [before, between, after] = status_parts(TaskStatus::Completed, WORKER_OF_KIND)?;
@@ -109,10 +144,7 @@ pub(crate) async fn complete_merged(
     for row in &rows {
         tasks.push(task_row::from_row(row)?.task);
     }
-    let outputs = attempts.iter().map(|one| {
-        let task = tasks.iter().find(|task| task.id == one.attempt.task)?;
-        Some(MergeOutput::Completed(task.clone()))
-    });
+    let outputs = outputs(attempts, &tasks);
     MergedResults::new(outputs.collect(), &rows)
 }
 

@@ -4,6 +4,7 @@
 pub(crate) mod access;
 pub(crate) mod account_limits;
 pub(crate) mod add_merged;
+pub(crate) mod add_one;
 pub(crate) mod approvals;
 pub(crate) mod attempts;
 pub(crate) mod audit;
@@ -11,6 +12,7 @@ pub(crate) mod bases;
 pub(crate) mod blockers;
 pub(crate) mod candidates;
 pub(crate) mod claim;
+pub(crate) mod claim_merged;
 pub(crate) mod complete;
 pub(crate) mod dependents;
 pub(crate) mod enqueue;

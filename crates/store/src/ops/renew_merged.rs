@@ -33,7 +33,7 @@ pub(crate) async fn renew_merged(
                  AND task.status = 'in_progress' RETURNING id, attempt, cancel_requested",
         postgres: concat!(
             "WITH ",
-            merged_clock!("off"),
+            merged_clock!(relaxed),
             ", held AS MATERIALIZED (SELECT task.id, new.lease ",
             "FROM json_to_recordset(CAST($2 AS JSON)) AS new (task_id BIGINT, number BIGINT, lease BIGINT) ",
             "JOIN task ON task.id = new.task_id AND task.attempt = new.number AND task.status = 'in_progress' ",

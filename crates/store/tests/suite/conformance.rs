@@ -168,7 +168,9 @@ cases![
     notification_is_sent_by_one_and_retried,
     p9_two_connections_see_the_same_data,
     each_task_is_claimed_once,
+    task_that_is_added_alone_is_returned_as_it_is_read,
     waiting_writes_each_get_their_own_result,
+    ends_and_claims_that_wait_together_each_get_their_own_result,
     refused_write_does_not_disturb_those_that_wait_with_it,
     p3_leases_match_the_model,
     p9_sixteen_concurrent_writers_stay_consistent,
@@ -190,6 +192,8 @@ mod real_pooler {
         "p8_clock_jump_loses_no_live_work",
         "p9_two_connections_see_the_same_data",
         "each_task_is_claimed_once",
+        "task_that_is_added_alone_is_returned_as_it_is_read",
+        "ends_and_claims_that_wait_together_each_get_their_own_result",
         "refused_write_does_not_disturb_those_that_wait_with_it",
     ];
 

@@ -207,6 +207,77 @@ async fn p14_crash_of_the_server_loses_no_event_that_was_seen() {
     }
 }
 
+/// The writer would run them as operations if a statement failed, so a test of the results alone would not notice. On one thread,
+/// writes that start together wait together.
+#[tokio::test]
+async fn merged_writes_of_each_kind_run_on_postgres() {
+    const LAST: &str = "SELECT query FROM pg_stat_activity WHERE datname = current_database() \
+                        AND application_name = 'windlass' AND query NOT LIKE 'SELECT%' ORDER BY state_change DESC LIMIT 1";
+    let cluster = Cluster::shared();
+    let database = cluster.database().await;
+    let store = windlass_store::open(&cluster.url(&database)).await.unwrap();
+    let project = add_shop(&store).await;
+    let mut connection = cluster.connect(&database).await;
+    let mut check = async |what: &str, part: &str| {
+        let row = sqlx::query(LAST).fetch_one(&mut connection).await;
+        let query: String = row.unwrap().get("query");
+        let is_merged = query.starts_with("WITH clock") && query.contains(part);
+        assert!(is_merged, "{what}: {query}");
+    };
+    let new = || vec![NewTask::new(project, "sell tea")];
+    // The first one makes the project known.
+    store.enqueue(new()).await.unwrap();
+    store.enqueue(new()).await.unwrap();
+    check("a task", "INSERT INTO task").await;
+    let (one, two) = futures::join!(store.enqueue(new()), store.enqueue(new()));
+    one.and(two).unwrap();
+    check("two tasks", "json_to_recordset").await;
+    let gpu = NewTask {
+        needs: vec!["gpu".to_owned()],
+        ..NewTask::new(project, "train")
+    };
+    store.enqueue(vec![gpu; 4]).await.unwrap();
+    let mut tasks = new();
+    tasks.resize(20, tasks[0].clone());
+    store.enqueue(tasks).await.unwrap();
+
+    let end = |attempt| {
+        let outcome = Outcome::Completed {
+            proof: None,
+            branch: None,
+            output: "done".to_owned(),
+        };
+        store.finish(attempt, outcome, Usage::default())
+    };
+    for project_id in [None, Some(project)] {
+        for labels in [vec![], vec!["gpu".to_owned()]] {
+            let claim = || {
+                store.claim(Claim {
+                    worker: "w".to_owned(),
+                    lease: Duration::from_secs(60),
+                    project_id,
+                    labels: labels.clone(),
+                    ..Claim::default()
+                })
+            };
+            let (one, two) = futures::join!(claim(), claim());
+            check("two claims", "picked AS").await;
+            let (one, two) = (one.unwrap().unwrap(), two.unwrap().unwrap());
+            let renewed = store.heartbeat(one.attempt, Duration::from_secs(60));
+            renewed.await.unwrap();
+            check("a renewal", "UPDATE task SET lease_ms").await;
+            let (ended, next) = futures::join!(end(one.attempt), claim());
+            check("an end and a claim", "done AS").await;
+            assert_eq!(ended.unwrap().id, one.task.id);
+            let next = next.unwrap().unwrap();
+            let (ended, other) = futures::join!(end(next.attempt), end(two.attempt));
+            check("two ends", "done AS").await;
+            assert_eq!(ended.unwrap().id, next.task.id);
+            other.unwrap();
+        }
+    }
+}
+
 /// Without statistics, the planner takes every table for small, and would rather read all of it than use an index.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn completing_an_attempt_reads_no_other_attempts() {

@@ -15,7 +15,7 @@ use windlass_store::{
 };
 use windlass_tasks::{
     Claim, LeaseStatus, NewProject, NewTask, NewWorker, Outcome, StoreError, StoreResult,
-    TaskStatus, TaskStore, WorkerId, WorkerRenewal,
+    TaskFilter, TaskStatus, TaskStore, WorkerId, WorkerRenewal,
 };
 
 use super::cluster::Cluster;
@@ -203,11 +203,25 @@ async fn forced(url: &str) {
     assert!(second == Ok(None) || is_outdated(second));
     assert!(is_outdated(store.renew_worker(worker, 1).await));
     assert!(is_outdated(store.heartbeat(attempt, LEASE).await));
-    let new = vec![NewTask::new(running.task.project_id, "four")];
-    assert!(is_outdated(store.enqueue(new).await));
+    for title in ["four", "five"] {
+        let new = vec![NewTask::new(running.task.project_id, title)];
+        assert!(is_outdated(store.enqueue(new).await));
+    }
     let usage = Usage::default();
-    assert!(is_outdated(store.finish(attempt, completed(), usage).await));
+    assert!(is_outdated(
+        store.finish(attempt, completed(), usage.clone()).await
+    ));
+    let (ended, claimed) = futures::join!(
+        store.finish(attempt, completed(), usage),
+        store.claim(claim(None))
+    );
+    assert!(is_outdated(ended));
+    assert!(claimed == Ok(None) || is_outdated(claimed));
     let newest = open_with(url, settings).await.unwrap();
+    let tasks = newest.tasks(TaskFilter::default()).await.unwrap();
+    let titles: Vec<&str> = tasks.iter().map(|task| &*task.title).collect();
+    assert_eq!(titles, ["one", "two"]);
+    assert_eq!(newest.attempts(attempt.task).await.unwrap().len(), 1);
     let task = newest.task(running.task.id).await.unwrap();
     assert_eq!(task.status, TaskStatus::InProgress);
 }
