@@ -31,6 +31,7 @@ mod file_signal;
 mod last_break;
 mod lease_clock;
 mod merge;
+mod merged_statements;
 mod merged_write;
 mod notify;
 mod ops;

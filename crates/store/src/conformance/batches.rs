@@ -98,7 +98,7 @@ fn full_task(project: ProjectId, issue: IssueId) -> NewTask {
     }
 }
 
-/// Nobody else writes, so a store may take a shorter way.
+/// No other write waits, so a store may take a shorter way.
 pub(super) async fn task_that_is_added_alone_is_returned_as_it_is_read(
     on: StoreUnderTest,
 ) -> CaseResult {
