@@ -17,9 +17,8 @@ use std::sync::Arc;
 use windlass_tasks::StoreResult;
 
 use crate::connection::DbConnection;
-use crate::merge::{MergeInput, MergeOutput, MergedResults};
-use crate::ops::claim_merged::SameClaims;
-use crate::ops::{add_merged, add_one, claim_merged, complete, model_calls, renew_merged, traces};
+use crate::merge::MergeInput;
+use crate::merged_statements::{write, write_alone};
 use crate::pools::{DatabasePools, Pools};
 use crate::write_job::{JobStage, WriteJob};
 use crate::writer::{self, BatchError, TRANSACTION_TIMEOUT, Writer};
