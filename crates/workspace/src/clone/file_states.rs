@@ -84,7 +84,9 @@ impl FileStates {
                 };
                 if needs_content(&path, &found) {
                     let content = content(&opened, &path, &found, bytes_left)?;
-                    bytes_left -= u64::try_from(content.len()).unwrap_or(bytes_left);
+                    // The target of a link counts too, and may be longer than what is left.
+                    let left = bytes_left.checked_sub(content.len() as u64);
+                    bytes_left = left.ok_or(io::ErrorKind::QuotaExceeded)?;
                     state.content = Some(Sha256::digest(&content).into());
                 }
                 states.insert(path, state);
@@ -185,6 +187,20 @@ mod tests {
         let state = states.0.get_mut(Path::new("a")).unwrap();
         state.changed = (found.ctime(), found.ctime_nsec());
         assert!(!states.are_unchanged(&root));
+    }
+
+    #[test]
+    fn p12_links_count_towards_the_limit_of_contents() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("work");
+        fs::create_dir_all(root.join("later")).unwrap();
+        let examine = || FileStates::examine(&root, dir.path());
+        let file = fs::File::create(root.join("file")).unwrap();
+        file.set_len(MAX_CONTENT_BYTES - 100).unwrap();
+        assert!(examine().is_some());
+        // A directory is examined after the files beside it, so the link is longer than what is left.
+        symlink("x".repeat(4_000), root.join("later/link")).unwrap();
+        assert!(examine().is_none());
     }
 
     #[test]
