@@ -119,12 +119,13 @@ impl Termination {
         // The exit of process 1 would also end the others, but only after the report.
         let is_gone = tree::kill_all(self.scope);
         let is_clean = self.working_dir.clean_up(&self.cleanup);
-        // Otherwise another process uses the directory. If that process is not a sandbox, the next
-        // start of a sandbox removes the mount points.
-        if let Some(record) = self.record.as_ref().filter(|_| is_clean) {
-            record.remove();
-        }
         self.working_dir.unlock();
+        match &self.record {
+            Some(record) if is_clean => record.remove(),
+            // Another process uses the directory. If that is not a sandbox, the next start of a sandbox removes the mount points.
+            Some(record) => record.leave(),
+            None => {}
+        }
         report(&outcome, is_gone);
         exit(match outcome {
             InitReport::Ended(code) => code,

@@ -18,7 +18,7 @@ const MAX_RECORD_BYTES: u64 = 1 << 20;
 /// A record on disk, locked by this process.
 pub(super) struct CleanupRecord {
     path: PathBuf,
-    _lock: File,
+    file: File,
 }
 
 impl CleanupRecord {
@@ -39,13 +39,18 @@ impl CleanupRecord {
         file.write_all(&serde_json::to_vec(&without_links(cleanup))?)?;
         Ok(Self {
             path: path.to_owned(),
-            _lock: file,
+            file,
         })
     }
 
     /// Removes the record after everything was cleaned up.
     pub(super) fn remove(&self) {
         let _ = fs::remove_file(&self.path);
+    }
+
+    /// Leaves what was not cleaned up to the next start of a sandbox, which may come before this process has exited.
+    pub(super) fn leave(&self) {
+        let _ = self.file.unlock();
     }
 }
 
