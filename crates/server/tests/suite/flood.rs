@@ -3,14 +3,13 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpSocket, TcpStream};
 use windlass_server::ServerLimits;
 
 use super::client::raw;
-use super::harness::Harness;
+use super::harness::{Harness, raise_file_limit};
 use super::ws::connect;
 
 const FLOOD: usize = 10_000;
@@ -18,22 +17,6 @@ const FLOOD: usize = 10_000;
 const ADDRESSES: usize = 20;
 /// The longest time that the server waits for the rest of a request, far longer than the test runs.
 const DEADLINE: Duration = Duration::from_secs(3600);
-
-/// Raises the limit of open files, because client and server are one process here.
-fn raise_file_limit() {
-    let limit = getrlimit(Resource::Nofile);
-    let needed = 2 * FLOOD as u64;
-    let hard = limit.maximum.unwrap_or(u64::MAX);
-    assert!(
-        hard >= needed,
-        "the test needs {needed} open files: ulimit -Hn"
-    );
-    let raised = Rlimit {
-        current: Some(needed),
-        maximum: limit.maximum,
-    };
-    setrlimit(Resource::Nofile, raised).unwrap();
-}
 
 /// Opens a connection and sends the beginning of a request.
 async fn open_half(server: SocketAddr, number: usize) -> TcpStream {
@@ -74,7 +57,7 @@ async fn settle(flood: &[TcpStream], max: usize) -> usize {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn p12_ten_thousand_half_open_connections_do_not_delay_an_authenticated_client() {
-    raise_file_limit();
+    raise_file_limit(FLOOD);
     let mut limits = ServerLimits::default();
     limits.head_time = DEADLINE;
     limits.body_time = DEADLINE;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use windlass_core::{ExposeSecret, SecretString, Timestamp};
@@ -27,6 +28,22 @@ pub(crate) struct Harness {
     pub(crate) token: SecretString,
     pub(crate) running: RunningServer,
     _dir: TempDir,
+}
+
+/// Raises the limit of open files for a test with this many connections, whose two ends are in one process.
+pub(crate) fn raise_file_limit(connections: usize) {
+    let limit = getrlimit(Resource::Nofile);
+    let needed = 2 * connections as u64;
+    let hard = limit.maximum.unwrap_or(u64::MAX);
+    assert!(
+        hard >= needed,
+        "the test needs {needed} open files: ulimit -Hn"
+    );
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    setrlimit(Resource::Nofile, raised).unwrap();
 }
 
 pub(crate) const DIFF: &str = "\

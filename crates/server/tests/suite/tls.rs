@@ -15,7 +15,7 @@ use windlass_server::{RunningServer, Server, ServerError, ServerLimits, TlsFiles
 
 use super::certificates::{Authority, VERSIONS, certificate};
 use super::client::{Request, Response, exchange};
-use super::harness::{Harness, TestHostOps};
+use super::harness::{Harness, TestHostOps, raise_file_limit};
 use super::ws::Socket;
 
 const NAMES: &str = "DNS:team.example,DNS:*.wild.example,DNS:localhost,IP:127.0.0.1";
@@ -202,6 +202,8 @@ async fn both_versions_and_all_kinds_of_keys_work() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn p12_slow_handshakes_do_not_delay_an_authenticated_client() {
+    const FLOOD: usize = 1_000;
+    raise_file_limit(FLOOD);
     let mut limits = ServerLimits::default();
     limits.head_time = Duration::from_secs(3600);
     let server = Encrypted::with(limits).await;
@@ -209,7 +211,7 @@ async fn p12_slow_handshakes_do_not_delay_an_authenticated_client() {
     let hello = client_hello(&server).await;
     let mut flood = Vec::new();
     let mut slowest = Duration::ZERO;
-    for number in 0..1000 {
+    for number in 0..FLOOD {
         let mut stream = TcpStream::connect(server.addr()).await.unwrap();
         let start = match number % 3 {
             0 => &[],
