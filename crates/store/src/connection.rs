@@ -10,6 +10,7 @@ use windlass_tasks::{Broadcast, StoreError, StoreResult};
 use crate::error::{self, StoreLocation};
 use crate::last_break::LastBreak;
 use crate::lease_clock::LeaseTime;
+use crate::lock_wait::LockWait;
 use crate::pooler;
 use crate::sql::{Arg, Row, Sql};
 
@@ -208,11 +209,15 @@ impl DbConnection {
 
     /// Begins a transaction with a batch of statements, and returns their rows.
     pub(crate) async fn begin(&mut self, begin: Begin) -> StoreResult<Vec<Row>> {
-        let rows = if self.waits_for_disk == Some(begin.durable) {
-            self.run_prepared(begin.next, false).await
-        } else {
-            self.waits_for_disk = None;
-            self.run_batch(begin.first, false).await
+        let wait = LockWait::start();
+        let rows = loop {
+            let rows = match self.waits_for_disk.take() {
+                Some(waits) if waits == begin.durable => self.run_prepared(begin.next, false).await,
+                _ => self.run_batch(begin.first, false).await,
+            };
+            if !wait.goes_on(self, &rows) {
+                break rows;
+            }
         };
         if self.is_sqlite() && rows.is_ok() {
             self.waits_for_disk = Some(begin.durable);
@@ -340,6 +345,11 @@ impl DbConnection {
         self.pending.clear();
         self.last = None;
         self.quiet = false;
+    }
+
+    /// Forgets a statement that failed and is repeated.
+    pub(crate) fn forget_failure(&mut self) {
+        self.failed = None;
     }
 
     /// Starts a new job within the transaction.

@@ -30,6 +30,7 @@ mod events;
 mod file_signal;
 mod last_break;
 mod lease_clock;
+mod lock_wait;
 mod merge;
 mod merged_statements;
 mod merged_write;

@@ -1,63 +1,13 @@
 //! Adds tasks that have no dependencies, no candidates and need no labels in one statement. `enqueue` has the rules.
 
-use serde::Serialize;
 use windlass_tasks::{Enqueued, NewTask, StoreResult, TaskStatus};
 
-use super::enqueue::new_columns;
+use super::new_task_row::{NewTaskRow, new_columns};
 use crate::connection::DbConnection;
 use crate::events::{status, status_parts};
 use crate::merge::{MergeOutput, MergedResults};
-use crate::sql::{Sql, args, json, json_rows, merged_sql};
+use crate::sql::{Sql, args, json_rows, merged_sql};
 use crate::task_row::{self, columns};
-
-/// A task as JSON. Its fields are the columns.
-#[derive(Serialize)]
-struct NewTaskRow<'a> {
-    project_id: i64,
-    issue_id: Option<i64>,
-    title: &'a str,
-    description: &'a str,
-    priority: u8,
-    workflow_step: u8,
-    kind: &'a str,
-    agent: Option<&'a str>,
-    idempotency_key: Option<&'a str>,
-    request: Option<String>,
-    max_attempts: u32,
-    tests: String,
-    edits_tests: u8,
-    land: u8,
-    target: Option<&'a str>,
-    merges: u8,
-    agent_settings: Option<String>,
-}
-
-impl<'a> NewTaskRow<'a> {
-    fn new(new: &'a NewTask) -> StoreResult<Self> {
-        Ok(Self {
-            project_id: new.project_id.get(),
-            issue_id: new.issue_id.map(|id| id.get()),
-            title: &new.title,
-            description: &new.description,
-            priority: new.priority,
-            workflow_step: new.workflow_step,
-            kind: new.kind.as_str(),
-            agent: new.agent.as_deref(),
-            idempotency_key: new.idempotency_key.as_deref(),
-            request: match new.idempotency_key {
-                Some(_) => Some(json(new)?),
-                None => None,
-            },
-            max_attempts: new.max_attempts,
-            tests: json(&new.tests)?,
-            edits_tests: new.edits_tests.into(),
-            land: new.land.into(),
-            target: new.target.as_deref(),
-            merges: new.merges.into(),
-            agent_settings: new.agent_settings.as_ref().map(json).transpose()?,
-        })
-    }
-}
 
 /// Returns `true` if adding these tasks needs no more than one statement. Their projects and issues must exist.
 pub(crate) fn can_merge(tasks: &[NewTask]) -> bool {

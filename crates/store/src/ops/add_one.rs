@@ -4,11 +4,12 @@
 use windlass_core::Usage;
 use windlass_tasks::{Enqueued, NewTask, StoreResult, Task, TaskId, TaskStatus};
 
-use super::enqueue::new_columns;
+use super::new_task_row::{NewTaskRow, new_columns};
 use crate::connection::{DbConnection, timestamp};
 use crate::events::status_parts;
+use crate::lock_wait::LockWait;
 use crate::merge::{MergeOutput, MergedResults};
-use crate::sql::{Sql, args, json, merged_clock};
+use crate::sql::{Sql, args, merged_clock};
 
 /// The values of `new_columns!`. `$1` is the offset of the database's clock, and `$2` to `$4` are the event's body.
 macro_rules! new_values {
@@ -62,39 +63,18 @@ pub(crate) async fn add_one(
         return Ok(MergedResults::none(1));
     }
     let [before, between, after] = status_parts(TaskStatus::Pending, "worker")?;
-    let request = match new.idempotency_key {
-        Some(_) => Some(json(new)?),
-        None => None,
-    };
-    let tests = json(&new.tests)?;
-    let settings = new.agent_settings.as_ref().map(json).transpose()?;
-    let mut values = args![
-        skew,
-        before,
-        between,
-        after,
-        new.project_id,
-        new.issue_id,
-        new.title.as_str(),
-        new.description.as_str(),
-        new.priority,
-        new.workflow_step,
-        new.kind.as_str(),
-        new.agent.as_deref(),
-        new.idempotency_key.as_deref(),
-        request.as_deref(),
-        new.max_attempts,
-        tests,
-        new.edits_tests,
-        new.land,
-        new.target.as_deref(),
-        new.merges,
-        settings.as_deref(),
-    ];
+    let mut values = args![skew, before, between, after];
+    values.extend(NewTaskRow::new(new)?.args());
     if db.is_sqlite() {
         values.extend(args![db.schema_version()]);
     }
-    let rows = db.fetch_returning(ADD, values).await?;
+    let wait = LockWait::start();
+    let rows = loop {
+        let rows = db.fetch_returning(ADD, values.clone()).await;
+        if !wait.goes_on(db, &rows) {
+            break rows?;
+        }
+    };
     let Some(row) = rows.first() else {
         return Ok(MergedResults::none(1));
     };

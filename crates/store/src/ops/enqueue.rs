@@ -5,6 +5,7 @@ use windlass_tasks::{
 };
 
 use super::claim::WAITS_FOR_LABELS;
+use super::new_task_row::{NewTaskRow, new_columns};
 use super::{candidates, dependents, projects};
 use crate::connection::DbConnection;
 use crate::events::status;
@@ -85,16 +86,6 @@ async fn check_parents(db: &mut DbConnection, new: &NewTask) -> StoreResult<()> 
     Ok(())
 }
 
-/// The columns of a new task. The last two are the times.
-macro_rules! new_columns {
-    () => {
-        "project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, idempotency_key, wish, \
-         max_attempts, tests, edits_tests, land, target, merges, agent_settings, labels, waiting, created_at, updated_at"
-    };
-}
-
-pub(super) use new_columns;
-
 async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
     const ADD: Sql = sql!(
         "INSERT INTO task (",
@@ -104,30 +95,9 @@ async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
         "ON CONFLICT (idempotency_key) DO NOTHING RETURNING ",
         columns!()
     );
-    let request = match new.idempotency_key {
-        Some(_) => Some(json(new)?),
-        None => None,
-    };
-    let tests = json(&new.tests)?;
-    let settings = new.agent_settings.as_ref().map(json).transpose()?;
-    let values = args![
-        new.project_id,
-        new.issue_id,
-        new.title.as_str(),
-        new.description.as_str(),
-        new.priority,
-        new.workflow_step,
-        new.kind.as_str(),
-        new.agent.as_deref(),
-        new.idempotency_key.as_deref(),
-        request.as_deref(),
-        new.max_attempts,
-        tests.as_str(),
-        new.edits_tests,
-        new.land,
-        new.target.as_deref(),
-        new.merges,
-        settings.as_deref(),
+    let row = NewTaskRow::new(new)?;
+    let mut values = row.args();
+    values.extend(args![
         labels_json(new)?,
         if new.needs.is_empty() {
             0
@@ -135,13 +105,13 @@ async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
             WAITS_FOR_LABELS
         },
         db.now(),
-    ];
+    ]);
     match db.fetch_returning(ADD, values).await?.first() {
         Some(row) => Ok(Enqueued {
             task: task_row::from_row(row)?.task,
             fresh: true,
         }),
-        None => find_by_key(db, new, request.as_deref()).await,
+        None => find_by_key(db, new, row.request.as_deref()).await,
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) mod landing_end;
 pub(crate) mod landings;
 pub(crate) mod leases;
 pub(crate) mod model_calls;
+mod new_task_row;
 pub(crate) mod new_task_rules;
 pub(crate) mod notifications;
 pub(crate) mod outdated;

@@ -17,6 +17,7 @@ use crate::StoreSettings;
 use crate::error::{self, BUSY_TIMEOUT, StoreLocation};
 use crate::file_signal::FileSignal;
 use crate::last_break::LastBreak;
+use crate::lock_wait::WRITER_BUSY_MILLIS;
 use crate::pools::{DatabasePools, Pools, read_only};
 use crate::store::SqlStore;
 use file::FileAccess;
@@ -57,6 +58,8 @@ pub(crate) async fn connect(
                 .pragma("wal_autocheckpoint", checkpoint::AUTOCHECKPOINT_PAGES);
             checkpoint_pool = Some(pool(1, settings, writing.clone()));
             let reading = writing.clone().pragma("query_only", "ON");
+            // Once it is connected.
+            let writing = writing.pragma("busy_timeout", WRITER_BUSY_MILLIS);
             (
                 Ok(pool(1, settings, writing)),
                 pool(MAX_READERS, settings, reading),

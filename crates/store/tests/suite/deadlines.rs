@@ -126,3 +126,37 @@ async fn p7_abandoned_claim_is_released() {
     };
     assert_eq!(last.task.title, "a task");
 }
+
+/// SQLite's lock has no queue, and the other process holds it almost all the time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn p9_process_that_writes_all_the_time_keeps_no_other_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("windlass.db");
+    let url = format!("sqlite:{}", path.display());
+    let mut settings = StoreSettings::default();
+    settings.query_timeout = Duration::from_secs(60);
+    let store = open_with(&url, settings).await.unwrap();
+    let project = NewProject {
+        name: "shop".to_owned(),
+        root: "/home/me/shop".into(),
+    };
+    let project = store.add_project(project).await.unwrap().id;
+    let options = SqliteConnectOptions::new().filename(&path);
+    let mut other = options.connect().await.unwrap();
+    let other = tokio::spawn(async move {
+        loop {
+            run(&mut other, "BEGIN IMMEDIATE").await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            run(&mut other, "COMMIT").await;
+        }
+    });
+    for number in 0..20 {
+        // One call, and a transaction of several.
+        for needs in [vec![], vec!["gpu".to_owned()]] {
+            let new = NewTask::new(project, format!("task {number}"));
+            let added = store.enqueue(vec![NewTask { needs, ..new }]).await;
+            assert_eq!(added.unwrap().len(), 1);
+        }
+    }
+    other.abort();
+}
