@@ -211,11 +211,12 @@ impl DbConnection {
     pub(crate) async fn begin(&mut self, begin: Begin) -> StoreResult<Vec<Row>> {
         let wait = LockWait::start();
         let rows = loop {
+            self.failed = None;
             let rows = match self.waits_for_disk.take() {
                 Some(waits) if waits == begin.durable => self.run_prepared(begin.next, false).await,
                 _ => self.run_batch(begin.first, false).await,
             };
-            if !wait.goes_on(self, &rows) {
+            if !(self.is_sqlite() && wait.goes_on(&rows)) {
                 break rows;
             }
         };
@@ -345,11 +346,6 @@ impl DbConnection {
         self.pending.clear();
         self.last = None;
         self.quiet = false;
-    }
-
-    /// Forgets a statement that failed and is repeated.
-    pub(crate) fn forget_failure(&mut self) {
-        self.failed = None;
     }
 
     /// Starts a new job within the transaction.

@@ -6,13 +6,12 @@
 use tokio::time::Instant;
 use windlass_tasks::{StoreError, StoreResult};
 
-use crate::connection::DbConnection;
 use crate::error::BUSY_TIMEOUT;
 
 /// How long SQLite waits for the lock of a transaction.
 pub(crate) const WRITER_BUSY_MILLIS: &str = "20";
 
-/// The wait of one transaction.
+/// The wait of one transaction on SQLite.
 pub(crate) struct LockWait(Instant);
 
 impl LockWait {
@@ -21,12 +20,8 @@ impl LockWait {
     }
 
     /// Returns `true` if the statements that begin the transaction must be repeated. They have changed nothing then.
-    pub(crate) fn goes_on<T>(&self, db: &mut DbConnection, result: &StoreResult<T>) -> bool {
-        let is_locked = matches!(result, Err(StoreError::Timeout { .. })) && db.is_sqlite();
-        let goes_on = is_locked && self.0.elapsed() < BUSY_TIMEOUT;
-        if goes_on {
-            db.forget_failure();
-        }
-        goes_on
+    pub(crate) fn goes_on<T>(&self, result: &StoreResult<T>) -> bool {
+        let is_locked = matches!(result, Err(StoreError::Timeout { .. }));
+        is_locked && self.0.elapsed() < BUSY_TIMEOUT
     }
 }

@@ -17,8 +17,8 @@ impl CountingUser {
         let user = User::new();
         let home = user.home();
         let script = format!(
-            "#!/bin/sh\necho x >> {0}/starts\n\
-             [ ! -e {0}/broken ] || {{ echo 'unshare: broken' >&2; exit 1; }}\n\
+            "#!/bin/sh\necho x >> '{0}/starts'\n\
+             [ ! -e '{0}/broken' ] || {{ echo 'unshare: broken' >&2; exit 1; }}\n\
              exec /usr/bin/unshare \"$@\"\n",
             home.display()
         );

@@ -119,7 +119,10 @@ fn run_on_machine(
 #[test]
 fn sandbox_works_where_dev_has_message_queues() {
     let user = User::new();
-    let machine = options("--bind / / --dev /dev --mqueue /dev/mqueue", &[]);
+    let machine = options(
+        "--bind / / --dev /dev --unshare-ipc --mqueue /dev/mqueue",
+        &[],
+    );
     let script = "ls -d /dev/mqueue /dev/null 2>/dev/null; true";
     let project = user.repository().display().to_string();
     let home = user.home().display().to_string();

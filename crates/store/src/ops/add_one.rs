@@ -70,8 +70,9 @@ pub(crate) async fn add_one(
     }
     let wait = LockWait::start();
     let rows = loop {
+        db.begin_transaction();
         let rows = db.fetch_returning(ADD, values.clone()).await;
-        if !wait.goes_on(db, &rows) {
+        if !(db.is_sqlite() && wait.goes_on(&rows)) {
             break rows?;
         }
     };

@@ -18,9 +18,11 @@ pub(in crate::cli) fn check_url(url: &str) -> Result<(), String> {
             "the address of a remote cannot start with a dash, as an option does".to_owned(),
         );
     }
-    if url.chars().any(|c| c.is_control() || c.is_whitespace()) {
+    let is_path = url.starts_with('/');
+    let is_bad = |c: char| c.is_control() || (c.is_whitespace() && !(is_path && c == ' '));
+    if url.chars().any(is_bad) {
         return Err(
-            "the address of a remote cannot contain spaces or control characters".to_owned(),
+            "the address of a remote cannot contain control characters, nor spaces if it is not a path".to_owned(),
         );
     }
     let helper = url.split_once("::").map(|(name, _)| name);
@@ -32,7 +34,7 @@ pub(in crate::cli) fn check_url(url: &str) -> Result<(), String> {
     if let Some((scheme, rest)) = url.split_once("://") {
         return check_scheme(scheme, rest);
     }
-    if url.starts_with('/') {
+    if is_path {
         return Ok(());
     }
     match url.split_once(':') {
@@ -93,6 +95,7 @@ mod tests {
             "ssh://git@[::1]:2222/shop.git",
             "git@example.org:team/shop.git",
             "/srv/git/shop.git",
+            "/srv/my projects/shop.git",
             "file:///srv/git/shop.git",
         ] {
             assert_eq!(check_url(url), Ok(()), "{url}");
@@ -122,7 +125,9 @@ mod tests {
             "https:///x",
             "relative/path",
             "..",
-            "/srv/with space",
+            "/srv/with\ttab",
+            "/srv/with\u{2003}space",
+            "https://example.org/with space",
             "https://example.org/\nx",
         ] {
             let why = check_url(url).expect_err(url);
