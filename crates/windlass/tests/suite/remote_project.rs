@@ -25,7 +25,8 @@ impl Machines {
 
     pub(crate) fn unregistered() -> Self {
         let harness = TaskHarness::new("test -f done.txt", INSTANT);
-        let bare = harness.path("origin.git");
+        // Some tools do not expect a space in a path.
+        let bare = harness.path("the remotes/origin.git");
         harness.git(&["init", "-q", "--bare", "-b", "main", bare.to_str().unwrap()]);
         harness.git(&["push", "-q", bare.to_str().unwrap(), "main"]);
         for dir in ["home2", "elsewhere"] {
