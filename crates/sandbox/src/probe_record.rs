@@ -35,7 +35,7 @@ const MAX_TEXT_BYTES: u64 = 1 << 20;
 /// The namespaces in which the mechanism was tried: a container may share the home directory.
 const NAMESPACES: [&str; 3] = ["user", "mnt", "pid"];
 
-/// The restrictions of this process, as `/proc/thread-self/status` names them.
+/// The restrictions of this thread, as `/proc/thread-self/status` names them. A filter of system calls can be one of a thread.
 const RESTRICTIONS: [&str; 5] = [
     "CapEff:",
     "CapBnd:",
@@ -52,10 +52,8 @@ pub(crate) struct ProbeRecord {
 }
 
 impl ProbeRecord {
-    /// Returns the record of this mechanism, which may not exist. `None` if the circumstances are not known, or without a home
-    /// directory to keep it in.
+    /// Returns the record of this mechanism, which may not exist. `None` if the circumstances are not known.
     pub(crate) fn new(isolation: &Isolation) -> Option<Self> {
-        isolation.host.home().is_dir().then_some(())?;
         let facts = facts(isolation).ok()?;
         let path = isolation.host.probe_records();
         let path = path.join(isolation.mechanism.to_string());
@@ -155,7 +153,6 @@ fn facts(isolation: &Isolation) -> io::Result<String> {
     for path in KERNEL_FACTS {
         add_line(&mut text, OsStr::new(path), &small_text(path));
     }
-    // A filter of system calls is one of a thread.
     let status = small_text("/proc/thread-self/status");
     let is_restriction = |line: &&str| RESTRICTIONS.iter().any(|name| line.starts_with(name));
     for line in status.lines().filter(is_restriction) {
